@@ -20,7 +20,7 @@ export const runGateway = ({ config, log, launcher, openStore }: RunOptions): Pr
       const http = await lifecycle.start(
         'http',
         () => {
-          const { connections, trustedProxies } = config.entrance;
+          const { connections, trustedProxies } = config.access;
           const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
           return listen(config.host, config.port, { connections, trustedProxies, onFault });
         },

@@ -147,7 +147,7 @@ function newSigner(): Signer {
 }
 
 /** Microseconds of processor time for one recovery with the fastest verifier that this machine runs. */
-async function timeRecovery({ entrance: { crypto } }: Gateway, { privateKey, address }: Signer): Promise<number> {
+async function timeRecovery({ access: { crypto } }: Gateway, { privateKey, address }: Signer): Promise<number> {
   const digest = crypto.keccak(Buffer.from('digest'));
   const signed = await sign({ hash: `0x${Buffer.from(digest).toString('hex')}`, privateKey: `0x${privateKey}`, to: 'hex' });
   const signature = parseSignature(signed);
@@ -160,7 +160,7 @@ async function timeRecovery({ entrance: { crypto } }: Gateway, { privateKey, add
 }
 
 /** Microseconds of processor time for one request's part of a batch, as many at once as there are connections. */
-async function timeAdmission({ entrance: { admission } }: Gateway, signers: readonly Signer[]): Promise<number> {
+async function timeAdmission({ access: { admission } }: Gateway, signers: readonly Signer[]): Promise<number> {
   let nonce = BigInt(Date.now()) * 10_000_000n;
   const batch = () =>
     Promise.all(

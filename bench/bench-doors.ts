@@ -36,7 +36,7 @@ export const PATHS = {
 /** The host of the gateway with three more routes: open, signed, and signed but verified the way most services do it. */
 export function benchHost(gateway: Gateway): RequestListener {
   const operations = [row('benchPlain', '/bench/plain', 'none'), row(SIGNED_OPERATION, '/bench/signed', 'reader')];
-  const clientOf = createClientReader(gateway.entrance);
+  const clientOf = createClientReader(gateway.access);
   return createHost({ gateway, operations, extraRoutes: [viemRouter(gateway)], clientOf, hot: createResponseCache(gateway) });
 }
 
@@ -55,7 +55,7 @@ function viemRouter(gateway: Gateway): Router {
       timestamp: BigInt(timestamp),
       nonce: BigInt(nonce),
     };
-    const known = await gateway.entrance.agents.find({ chain: definition.slug, agent });
+    const known = await gateway.access.agents.find({ chain: definition.slug, agent });
     const signer = await recoverTypedDataAddress({
       domain: signingDomain(gateway, definition),
       types,
@@ -64,7 +64,7 @@ function viemRouter(gateway: Gateway): Router {
       signature: header('Signature') as Hex,
     });
     if (known === null || signer.toLowerCase() !== agent) return void response.status(401).end();
-    await gateway.entrance.admission.admit({
+    await gateway.access.admission.admit({
       chain: definition.slug,
       credential: agent,
       nonce,

@@ -1,4 +1,4 @@
-import type { Entrance } from './access/entrance.js';
+import type { RequestAccess } from './access/request-access.js';
 import { createBus, type Bus } from './bus.js';
 import type { ChainDefinition, ChainSlug } from './chains/chains.js';
 import { GatewayError } from './errors.js';
@@ -75,7 +75,7 @@ export interface Gateway {
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
   /** Signatures, nonces, limits. */
-  readonly entrance: Entrance;
+  readonly access: RequestAccess;
   /** Request scopes for traces and logs; null where neither is enabled. */
   readonly scopes: RequestScopes | null;
   /** Metrics recorded while requests are served. */

@@ -38,11 +38,11 @@ export type Admission =
   | { readonly kind: 'refused'; readonly text: string };
 
 /** Finds the signer, uses the nonce and stores the proof of a trading action, in one database round trip. Throws RATE_LIMITED. */
-export async function admitAction({ store, entrance }: Gateway, venue: Venue, admittance: Admittance): Promise<Admission> {
+export async function admitAction({ store, access }: Gateway, venue: Venue, admittance: Admittance): Promise<Admission> {
   const { candidates, nonce, weight, onCounted, proof } = admittance;
   const now = venue.clock.now();
-  const limit = entrance.limits[weight.scope];
-  const mostItems = itemLimit(entrance.limits);
+  const limit = access.limits[weight.scope];
+  const mostItems = itemLimit(access.limits);
   const {
     agent,
     used,

@@ -5,9 +5,9 @@ import type { ResponseCache } from '../http/response-cache.js';
 import type { Window } from '../core/access/limits.js';
 import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
-import { createCompatDoor } from './compat.js';
+import { createCompatEndpoint } from './compat.js';
 import { COMPAT_REPORT } from './compat-report.js';
-import { TEXT_TYPE, type Answer, type Client, type Door, type ReadClient } from './door.js';
+import { TEXT_TYPE, type Answer, type Client, type Endpoint, type ReadClient } from './endpoint.js';
 import { createExchangeHandler } from './exchange-handler.js';
 import { createInfoHandler } from './info/info-handler.js';
 import { readBody } from './read-body.js';
@@ -26,10 +26,10 @@ export interface FacadeParts {
 
 /** The Hyperliquid-compatible endpoints of a gateway, `/hl/{chain}/…`. */
 export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeParts): RequestListener {
-  const doors: ReadonlyMap<string, Door> = new Map([
+  const doors: ReadonlyMap<string, Endpoint> = new Map([
     ['info', createInfoHandler(gateway, hot)],
     ['exchange', createExchangeHandler(gateway, trade)],
-    ['compat', createCompatDoor(COMPAT_REPORT)],
+    ['compat', createCompatEndpoint(COMPAT_REPORT)],
   ]);
   return (request, response) => {
     const client = clientOf(request);
@@ -37,7 +37,7 @@ export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeP
       gateway.metrics.request('facade', 'preflight', PREFLIGHT, 0);
       return answerPreflight(response, client);
     }
-    const window = gateway.entrance.countAddress(client.address);
+    const window = gateway.access.countAddress(client.address);
     const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
     const door = doors.get(word);
     const since = performance.now();
@@ -67,7 +67,7 @@ const NOWHERE: Answer = { status: 404, type: TEXT_TYPE, body: 'There is nothing 
 
 interface Call {
   readonly gateway: Gateway;
-  readonly door: Door;
+  readonly door: Endpoint;
   readonly slug: string;
   readonly client: Client;
   readonly request: IncomingMessage;

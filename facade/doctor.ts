@@ -22,7 +22,7 @@ const CLUELESS = 'If this address is another one each time, the action was hashe
  * Explains a signature of an unknown signer: the signer is known in another role, or the signature becomes a known agent's under one of
  * the common mistakes. Runs only for actions that are refused anyway, and does not change the refusal.
  */
-export async function diagnose({ store, entrance: { crypto } }: Gateway, venue: Venue, patient: Patient): Promise<string> {
+export async function diagnose({ store, access: { crypto } }: Gateway, venue: Venue, patient: Patient): Promise<string> {
   const misfit: Misfit = { keccak: crypto.keccak, canonical: patient.canonical, extras: patient.extras, chainId: venue.definition.chainId };
   const suspects = isShort(misfit.canonical) ? suspectsOf(misfit, crypto.recover, patient.signature) : [];
   const known = await store.signers.acquaintances([...patient.candidates, ...suspects.map(({ address }) => address)]);

@@ -3,7 +3,7 @@ import type { Gateway } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 import { ACTIONS } from './actions/index.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
-import { JSON_TYPE, type Answer, type Door } from './door.js';
+import { JSON_TYPE, type Answer, type Endpoint } from './endpoint.js';
 import { createExchange } from './exchange.js';
 import { weighAction } from './info/info-weights.js';
 import { readOrderedJson, type Json, type JsonObject } from './signing/ordered-json.js';
@@ -12,7 +12,7 @@ import { readOrderedJson, type Json, type JsonObject } from './signing/ordered-j
 const FITS_NO_SCHEMA = 422;
 
 /** `POST /hl/{chain}/exchange`. */
-export function createExchangeHandler(gateway: Gateway, trade: TradeHandlers | null): Door {
+export function createExchangeHandler(gateway: Gateway, trade: TradeHandlers | null): Endpoint {
   const exchange = createExchange(gateway, trade);
   return {
     refuse: (error) => answerError(error),

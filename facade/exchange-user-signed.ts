@@ -19,7 +19,7 @@ interface Posted {
 
 /** Actions that a wallet signs field by field (EIP-712). Vault and expiry do not apply to them. */
 export function createUserSignedExchange(gateway: Gateway) {
-  const { keccak, recover } = gateway.entrance.crypto;
+  const { keccak, recover } = gateway.access.crypto;
 
   const noOp = async (venue: Venue, signer: Address, { envelope: { nonce }, onCounted }: Posted): Promise<ExchangeReply> => {
     const untimely = refusalOf(venue, { nonce, vault: null, expiresAfter: null });

@@ -43,7 +43,7 @@ type L1Row = Extract<ActionRow, { scheme: 'l1' }>;
 
 /** `trade` is null without a relayer: the facade is read-only then. */
 export function createExchange(gateway: Gateway, trade: TradeHandlers | null): Exchange {
-  const recoverSigners = createRecoverSigners(gateway.entrance.crypto);
+  const recoverSigners = createRecoverSigners(gateway.access.crypto);
   const userSigned = createUserSignedExchange(gateway);
 
   const l1 = async (venue: Venue, row: L1Row, envelope: Envelope, request: ExchangeRequest): Promise<ExchangeReply> => {
@@ -100,7 +100,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
   const unknownSigner = async (call: L1Call): Promise<ExchangeReply> => {
     const [first] = call.candidates;
     const text = TEXTS.unknownSigner(first?.signer ?? '');
-    if (!gateway.entrance.mayBeExplained(call.from)) return refused(text);
+    if (!gateway.access.mayBeExplained(call.from)) return refused(text);
     const said = await diagnose(gateway, call.venue, {
       canonical: call.decoded.forms[0]?.json ?? null,
       extras: call.envelope,

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { tightestWindow, type Window } from '../core/access/limits.js';
 import { announcesBody, linger } from '../http/respond.js';
-import type { Answer, Client } from './door.js';
+import type { Answer, Client } from './endpoint.js';
 
 /** How much of a refused request is still read before its connection is cut. */
 const LINGER_BYTES = 2 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Entrance } from '../core/access/entrance.js';
+import type { RequestAccess } from '../core/access/request-access.js';
 
 /** Ids from clients are kept only if they are safe in a header and a log line. */
 const HARMLESS_ID = /^[\w.:-]{1,64}$/;
@@ -26,7 +26,7 @@ interface Peer {
 }
 
 /** Reads a request's client address and ids. Whatever is constant for a connection is computed once. */
-export function createClientReader({ clientAddress }: Pick<Entrance, 'clientAddress'>): ReadClient {
+export function createClientReader({ clientAddress }: Pick<RequestAccess, 'clientAddress'>): ReadClient {
   const peers = new WeakMap<Socket, Peer>();
 
   const peerOf = (socket: Socket): Peer => {

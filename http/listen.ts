@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ConnectionLimits } from '../core/access/entrance.js';
+import type { ConnectionLimits } from '../core/access/request-access.js';
 import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from '../core/access/client-address.js';
 import { GatewayError, StartError } from '../core/errors.js';
 

@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import type { Line } from '../core/stream/line.js';
+import type { Connection } from '../core/stream/connection.js';
 
 const WHOLE_TEXT = '\x81';
 const SHORT = 126;
@@ -11,7 +11,7 @@ const LONG = 65_536;
  * that get the same frame at once, that is most of a frame's cost. Other frames are left to the library, which writes to the same stream
  * in the same order.
  */
-export function createTextSender(socket: WebSocket, stream: Duplex): Line['send'] {
+export function createTextSender(socket: WebSocket, stream: Duplex): Connection['send'] {
   return (text, sent) => {
     const isPlain = text.length < LONG && Buffer.byteLength(text) === text.length;
     if (!isPlain || socket.readyState !== WebSocket.OPEN) return socket.send(text, () => sent());

@@ -8,12 +8,12 @@ import { addWindows } from './rate-headers.js';
 import { announcesBody, JSON_TYPE, sendError } from './respond.js';
 
 /** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
-export function serveCached({ entrance }: Gateway, clientOf: ReadClient, hot: ResponseCache, app: RequestListener): RequestListener {
+export function serveCached({ access }: Gateway, clientOf: ReadClient, hot: ResponseCache, app: RequestListener): RequestListener {
   return (request, response) => {
     const bytes = request.method === 'GET' && !announcesBody(request) ? hot.find(request.url ?? '') : null;
     if (bytes === null) return app(request, response);
     const client = clientOf(request);
-    const window = entrance.countAddress(client.address);
+    const window = access.countAddress(client.address);
     if (window.isExceeded) {
       setClientHeaders(response, client);
       setCorsHeaders(request, response);

@@ -4,7 +4,7 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 import type { Cancel } from '../core/types.js';
-import { CLOSE_CODES, type Line, type LineListener } from '../core/stream/line.js';
+import { CLOSE_CODES, type Connection, type ConnectionListener } from '../core/stream/connection.js';
 import { createMessageRate } from '../core/stream/message-rate.js';
 import type { SocketRoute } from '../core/stream/socket-route.js';
 import { createClientReader, type Client } from './client.js';
@@ -44,8 +44,8 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     maxFragments: MOST_FRAGMENTS,
     maxBufferedChunks: MOST_PIECES,
   });
-  const clientOf = createClientReader(gateway.entrance);
-  const lines = new Set<HostedLine>();
+  const clientOf = createClientReader(gateway.access);
+  const lines = new Set<HostedConnection>();
   const shaking = new WeakMap<IncomingMessage, { readonly headers: readonly string[]; readonly decline: () => void }>();
   let isClosing = false;
 
@@ -64,8 +64,8 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
 
   const accept = ({ route, venue }: Taken, socket: WebSocket, stream: Duplex, client: Client): void => {
     const door = route.prefix === '/hl' ? 'facade' : 'native';
-    const share = gateway.entrance.sockets.open(client.address);
-    const hosted = hostLine(gateway, { socket, stream }, () => {
+    const share = gateway.access.sockets.open(client.address);
+    const hosted = hostConnection(gateway, { socket, stream }, () => {
       share?.end();
       if (lines.delete(hosted)) gateway.metrics.sessions(door, -1);
     });
@@ -80,7 +80,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
       const taken = isClosing ? null : find(request);
       if (taken === null) return decline();
       const client = clientOf(request);
-      const window = gateway.entrance.countAddress(client.address);
+      const window = gateway.access.countAddress(client.address);
       // Declined, it is counted as a plain request and answered with 429.
       if (window.isExceeded) return decline();
       shaking.set(request, { headers: headersOf(client, window), decline });
@@ -101,11 +101,11 @@ const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds 
   `RateLimit-Reset: ${resetSeconds}`,
 ];
 
-interface HostedLine {
-  readonly line: Line;
+interface HostedConnection {
+  readonly line: Connection;
   /** Bytes not yet written to the network. */
   readonly backlog: () => number;
-  listen(listener: LineListener): void;
+  listen(listener: ConnectionListener): void;
   /** Resolves when the connection is closed. */
   leave(): Promise<void>;
 }
@@ -116,7 +116,7 @@ interface Opened {
   readonly stream: Duplex;
 }
 
-function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: () => void): HostedLine {
+function hostConnection({ clock, log }: Gateway, { socket, stream }: Opened, onGone: () => void): HostedConnection {
   let cancelCut: Cancel = () => undefined;
   const mayAsk = createMessageRate(clock, PINGS);
   const cutAfter = (ms: number): void => {
@@ -143,7 +143,7 @@ function hostLine({ clock, log }: Gateway, { socket, stream }: Opened, onGone: (
       fail(error);
     }
   };
-  const line: Line = {
+  const line: Connection = {
     send: createTextSender(socket, stream),
     close(code, reason) {
       socket.close(code, reason);

@@ -31,7 +31,7 @@ export function createApp(
   hot: ResponseCache,
   { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {},
 ): RequestListener {
-  const clientOf = createClientReader(gateway.entrance);
+  const clientOf = createClientReader(gateway.access);
   const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot });
   const { metrics, scopes } = gateway;
   return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, serveCached(gateway, clientOf, hot, host));
@@ -57,7 +57,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
   app.use(readBody);
   if (gateway.scopes !== null) app.use(enterScope);
   for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
-  app.use(docsRouter(() => openApiDocument(operations, gateway.entrance.headerPrefixes[0] ?? '')));
+  app.use(docsRouter(() => openApiDocument(operations, gateway.access.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, hot));
   app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));
   app.use(answerError(gateway.log));
@@ -67,8 +67,8 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
 const SANDBOX = /^\/sandbox(?:[/?]|$)/;
 
 /** Assigns the request id and counts the request before its body is read: every reply, also a refusal, reports the remaining limit. */
-function receive({ entrance }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
-  const answerPreflight = createPreflight(entrance.headerPrefixes);
+function receive({ access }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
+  const answerPreflight = createPreflight(access.headerPrefixes);
   return (request, response, next) => {
     const client = clientOf(request);
     rememberClient(request, client);
@@ -76,7 +76,7 @@ function receive({ entrance }: Gateway, clientOf: ReadClient, hasSandbox: boolea
     setCorsHeaders(request, response);
     if (answerPreflight(request, response)) return;
     if (hasSandbox && SANDBOX.test(request.url)) return next();
-    const window = entrance.countAddress(client.address);
+    const window = access.countAddress(client.address);
     addWindows(response, [window]);
     refuseExceeded([window]);
     next();

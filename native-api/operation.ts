@@ -50,9 +50,9 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   /** `Prefer: wait=N` is supported; `wait` is what the client requested. */
   readonly waits?: boolean;
   /** Public, and the same for every client until prices or parameters of the venue change: served from bytes serialised once per change. */
-  readonly hot?: boolean;
+  readonly cached?: boolean;
   /** Expensive: only one such request per address runs at a time. */
-  readonly dear?: boolean;
+  readonly expensive?: boolean;
   /** Serialises the reply itself if encoding is most of the work; the text equals that of `handle` and `reply`. */
   readonly write?: (context: Context & Decodings<Params, Query>) => Promise<string>;
   readonly handle: (

@@ -47,13 +47,13 @@ function serve(gateway: Gateway, operation: Operation, hot: ResponseCache): Requ
       return { status: operation.status?.(said) ?? 200, body: replyText(said) };
     };
     // Cached replies are served to anyone who requests the URL.
-    const isHot = operation.hot === true && operation.auth === 'none' && venue !== null;
+    const isHot = operation.cached === true && operation.auth === 'none' && venue !== null;
     const { status, body } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
     sendBytes(response, status, JSON_TYPE, body);
   };
   return (request, response) =>
-    operation.dear === true || bodyOf(request).length > LONG_BODY_BYTES
-      ? gateway.entrance.dear.take(addressOf(request), () => answerIt(request, response))
+    operation.expensive === true || bodyOf(request).length > LONG_BODY_BYTES
+      ? gateway.access.expensive.take(addressOf(request), () => answerIt(request, response))
       : answerIt(request, response);
 }
 

@@ -3,7 +3,7 @@ import { allDone } from './all-done.js';
 import { createChainCount } from './chain-count.js';
 import type { DailyBudget } from './daily-budget.js';
 import type { Delivery } from './deliver.js';
-import type { LaneFence } from './fence.js';
+import type { LaneProblems } from './lane-problems.js';
 import { firstFees } from './fees.js';
 import type { InFlightJobs } from './in-flight-jobs.js';
 import type { LaneOptions } from './lane-options.js';
@@ -12,11 +12,11 @@ import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
 import { NO_OP_GAS } from './sign-jobs.js';
 
 export interface ChainReconcilerOptions extends LaneOptions {
-  readonly fence: LaneFence;
+  readonly problems: LaneProblems;
   readonly delivery: Delivery;
   /** Mutex: nonces are assigned and reset by one task at a time. */
   readonly nonceMutex: Mutex;
-  readonly inHand: InFlightJobs;
+  readonly inFlight: InFlightJobs;
   readonly budget: Pick<DailyBudget, 'refresh'>;
   /** Whether the lease is still held. */
   readonly isOurs: () => boolean;
@@ -47,8 +47,23 @@ const USUAL_GAS = 500_000n;
 const MOST_GAPS = 20;
 
 export function createChainReconciler(options: ChainReconcilerOptions): ChainReconciler {
-  const { definition, wallet, node, store, settings, clock, log, onStep, fence, delivery, nonceMutex, inHand, budget, isOurs, paceMs } =
-    options;
+  const {
+    definition,
+    wallet,
+    node,
+    store,
+    settings,
+    clock,
+    log,
+    onStep,
+    problems,
+    delivery,
+    nonceMutex,
+    inFlight,
+    budget,
+    isOurs,
+    paceMs,
+  } = options;
   const { slug } = definition;
   const memory: ReceiptMemory = { doubts: new Map(), isOneBranch: false };
   const nextOfOurs = async (): Promise<number> => (await store.lane(slug, wallet.address)).nextNonce ?? 0;
@@ -64,7 +79,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   let waiting: { readonly nonce: number; readonly since: number } | null = null;
 
   async function reconcile(): Promise<boolean> {
-    const begun = inHand.fromNow();
+    const begun = inFlight.fromNow();
     const open = await store.open(slug, wallet.address);
     if (!isWorthIt(open)) return false;
     isBlockSeen = false;
@@ -81,7 +96,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
 
   function isWorthIt({ length }: readonly RelayJob[]): boolean {
     if (length > 0) busyAt = clock.now();
-    if (length > 0 || fence.trouble() !== null) return true;
+    if (length > 0 || problems.trouble() !== null) return true;
     const age = clock.now() - lookedAt;
     return age >= IDLE_MS || (age >= paceMs && clock.now() - busyAt < LOOK_BACK_MS);
   }
@@ -96,11 +111,11 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     await budget.refresh(balance, numbered);
     const oddity = await alignNonces(nonce, numbered);
     hasChecked = true;
-    if (oddity === null) fence.clear('nonce');
-    else fence.report('nonce', oddity);
+    if (oddity === null) problems.clear('nonce');
+    else problems.report('nonce', oddity);
     // Jobs started meanwhile may have recorded problems that this check cannot see; an accepted transaction clears them as well.
     const isQuiet = begun.size === 0 && !numbered.some(isUnsent);
-    if (isQuiet) fence.clear('node');
+    if (isQuiet) problems.clear('node');
     await judgeFunds(isQuiet, balance);
   }
 
@@ -119,7 +134,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     let isDense = true;
     for (let nonce = from; nonce < below && isDense; nonce += 1) isDense = taken.has(nonce);
     if (isDense) return null;
-    const holes = await store.holes(slug, wallet.address, from, below);
+    const holes = await store.unusedNonces(slug, wallet.address, from, below);
     if (holes.filter(({ isGivenUp }) => !isGivenUp).length > MOST_GAPS)
       return `more than ${MOST_GAPS} nonces are missing between the chain's ${from} and its own ${below}`;
     for (const { nonce } of holes) {
@@ -132,8 +147,8 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   /** A lack of funds ends when the node accepts a transaction; if none is open, when the balance suffices. */
   async function judgeFunds(isQuiet: boolean, balance: bigint): Promise<void> {
     const usual = USUAL_GAS * firstFees(await delivery.currentFees(), settings).maxFeePerGas;
-    if (balance < usual) fence.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
-    else if (isQuiet && balance >= delivery.wanting()) fence.clear('funds');
+    if (balance < usual) problems.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+    else if (isQuiet && balance >= delivery.wanting()) problems.clear('funds');
   }
 
   /** Reports the lane as stuck if the next transaction on chain is ours and is not mined in time. */
@@ -141,8 +156,8 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const next = open.find((job) => job.nonce !== null && job.nonce === chainNonce);
     if (!next || chainNonce === null) waiting = null;
     else if (waiting?.nonce !== chainNonce) waiting = { nonce: chainNonce, since: clock.now() };
-    if (waiting === null || clock.now() - waiting.since < settings.jammedMs) return fence.clear('stuck');
-    fence.report('stuck', `its transaction ${waiting.nonce} waits for a block`, waiting.since);
+    if (waiting === null || clock.now() - waiting.since < settings.jammedMs) return problems.clear('stuck');
+    problems.report('stuck', `its transaction ${waiting.nonce} waits for a block`, waiting.since);
   }
 
   return {

@@ -2,7 +2,7 @@ import type { Address, Cancel } from '../core/types.js';
 import type { QueuedJob, Relayer } from '../core/ports/relayer.js';
 import { isOver, type RelayJob } from '../core/ports/stores/relay.js';
 import { createWalletModes } from './wallet-modes.js';
-import type { SwitchStore, WalletStanding } from '../core/ports/stores/switches.js';
+import type { SwitchStore, WalletMode } from '../core/ports/stores/switches.js';
 import { createLane, type Lane } from './lane.js';
 import type { LaneOptions } from './lane-options.js';
 import { createAssignment } from './wallet-assignment.js';
@@ -50,11 +50,11 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const addresses = wallets.map(({ address }) => address);
 
   const board = createWalletModes({ store: switches, slug, clock, log });
-  const standing = (wallet: Address): WalletStanding => board.of(wallet);
-  const walletFor = createAssignment({ slug, addresses, store, moves: switches, standing, delegateOf, clock });
+  const walletMode = (wallet: Address): WalletMode => board.of(wallet);
+  const walletFor = createAssignment({ slug, addresses, store, moves: switches, walletMode, delegateOf, clock });
   /** A clause without a full stop: it becomes part of a refusal's reason. */
   const hold = (wallet: Address): string | null => {
-    const { mode, reason } = standing(wallet);
+    const { mode, reason } = walletMode(wallet);
     return mode === 'paused' ? `the relayer is paused by its operator${reason === null ? '' : `: ${reason}`}` : null;
   };
   let isStopped = false;
@@ -105,9 +105,9 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
       // The stored switches are read first: a relayer that was paused before a restart stays paused.
       void board.start().then(startLanes);
     },
-    wallets: () => [...addresses].sort((a, b) => Number(standing(a).isRetiring) - Number(standing(b).isRetiring)),
+    wallets: () => [...addresses].sort((a, b) => Number(walletMode(a).isRetiring) - Number(walletMode(b).isRetiring)),
     walletFor,
-    standing,
+    walletMode,
     lookAtSwitches: () => board.refresh(),
     areDrillsAllowed: () => areDrillsAllowed,
     async send({ record, isOnce = false, ...request }) {
@@ -121,7 +121,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
       return placed.kind === 'placed' ? { ...placed, ...follow(placed.job) } : placed;
     },
     trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
-    fence: (wallet) => lanes.get(wallet)?.fence() ?? null,
+    laneProblem: (wallet) => lanes.get(wallet)?.problem() ?? null,
     lanes: () => Promise.all(addresses.map((wallet) => store.lane(slug, wallet))),
     onHead: () => lanes.forEach((lane) => lane.look()),
     async stop() {

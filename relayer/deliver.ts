@@ -33,7 +33,7 @@ const SEND_AGAIN_MS = 1_000;
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, wallet, node, store, settings, clock, log, onSigned, onStep, fence, onNonceTooLow } = options;
+  const { definition, wallet, node, store, settings, clock, log, onSigned, onStep, problems, onNonceTooLow } = options;
   const { slug } = definition;
   const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
@@ -69,8 +69,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const value = await node.fees();
     fees = { value, at: clock.now() };
     const { maxFeePerGas } = settings;
-    if (value.baseFee <= maxFeePerGas) fence.clear('fees');
-    else fence.report('fees', `gas costs ${gwei(value.baseFee)} gwei, and the most it may pay is ${gwei(maxFeePerGas)}`);
+    if (value.baseFee <= maxFeePerGas) problems.clear('fees');
+    else problems.report('fees', `gas costs ${gwei(value.baseFee)} gwei, and the most it may pay is ${gwei(maxFeePerGas)}`);
     return value;
   }
 
@@ -84,8 +84,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     const answers = await Promise.all(jobs.map(async (job) => ({ job, answer: await sendNewest(job) })));
     const accepted = answers.filter(({ answer }) => answer?.verdict === 'accepted').map(({ job }) => job);
     if (accepted.length > 0) {
-      fence.clear('funds');
-      fence.clear('node');
+      problems.clear('funds');
+      problems.clear('node');
       const ids = accepted.map(({ id }) => id);
       (await store.accept(slug, ids, clock.now())).forEach(onStep);
     }
@@ -122,13 +122,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   /** Updates the lane's health from a node's answer. */
   function updateLaneHealth(job: RelayJob, { verdict, note }: SendVerdict): void {
-    if (verdict === 'nonce-too-low') fence.clear('node');
+    if (verdict === 'nonce-too-low') problems.clear('node');
     if (verdict === 'unknown' || verdict === 'underpriced')
-      fence.report('node', `its node does not take transactions (${note ?? verdict})`);
+      problems.report('node', `its node does not take transactions (${note ?? verdict})`);
     if (verdict !== 'no-funds') return;
     const last = job.attempts.at(-1);
     wanting = last ? (last.isNoOp ? NO_OP_GAS : job.gas) * last.maxFeePerGas : 0n;
-    fence.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+    problems.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
   }
 
   const reread = async (job: RelayJob): Promise<RelayJob> => (await store.job(slug, job.id)) ?? job;

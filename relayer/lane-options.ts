@@ -8,7 +8,7 @@ import type { RelayNode } from '../core/ports/relayer.js';
 import type { Hex } from '../core/types.js';
 import type { BudgetEvents } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';
-import type { LaneFence } from './fence.js';
+import type { LaneProblems } from './lane-problems.js';
 import type { PolicySettings } from './policy.js';
 import type { Wallet } from './wallet.js';
 
@@ -32,12 +32,12 @@ export interface DeliveryOptions {
   /** Called with every step of a job, after it is stored. */
   readonly onStep: (job: RelayJob) => void;
   /** Records why nothing can be sent, and when sending works again. */
-  readonly fence: Pick<LaneFence, 'report' | 'clear'>;
+  readonly problems: Pick<LaneProblems, 'report' | 'clear'>;
   /** A nonce is already used: the receipts should be checked soon. */
   readonly onNonceTooLow: () => void;
 }
 
-export interface LaneOptions extends Omit<DeliveryOptions, 'fence' | 'onNonceTooLow'> {
+export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'onNonceTooLow'> {
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;

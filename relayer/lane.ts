@@ -1,11 +1,11 @@
 import type { Address } from '../core/types.js';
-import type { Refusal, RelayJob, SignedAction, Fence } from '../core/ports/stores/relay.js';
+import type { Refusal, RelayJob, SignedAction, LaneProblem } from '../core/ports/stores/relay.js';
 import type { Lease } from '../core/ports/stores/tracking.js';
 import { createDailyBudget } from './daily-budget.js';
 import { createDelivery } from './deliver.js';
 import type { LaneOptions } from './lane-options.js';
 import { failureOf } from './failure.js';
-import { createFence } from './fence.js';
+import { createLaneProblems } from './lane-problems.js';
 import { createInFlightJobs } from './in-flight-jobs.js';
 import { createChainReconciler } from './chain-reconciler.js';
 import { createMutex } from './mutex.js';
@@ -17,7 +17,7 @@ export interface Lane {
   /** Called when there is a new block, to check for receipts. */
   look(): void;
   trouble(): string | null;
-  fence(): Fence | null;
+  problem(): LaneProblem | null;
   stop(): Promise<void>;
 }
 
@@ -41,22 +41,22 @@ export function createLane(options: LaneOptions): Lane {
   let looking: Promise<void> | null = null;
   /** Transactions that are being sent to a node. */
   let sending: Promise<void> = Promise.resolve();
-  const fence = createFence({ slug, wallet: address, store, settings, clock, log });
+  const problems = createLaneProblems({ slug, wallet: address, store, settings, clock, log });
   const budget = createDailyBudget({ setting: dailyBudget, slug, wallet: address, store, events: budgetEvents, clock, log });
   const onStep = (job: RelayJob): void => {
     budget.step(job);
     options.onStep(job);
   };
-  const delivery = createDelivery({ ...options, onStep, fence, onNonceTooLow: () => wake.abort(WOKEN) });
-  const [nonceMutex, healthMutex, inHand] = [createMutex(), createMutex(), createInFlightJobs()];
+  const delivery = createDelivery({ ...options, onStep, problems, onNonceTooLow: () => wake.abort(WOKEN) });
+  const [nonceMutex, healthMutex, inFlight] = [createMutex(), createMutex(), createInFlightJobs()];
   const isOurs = (): boolean => lease?.isHeld() === true;
   const reconciler = createChainReconciler({
     ...options,
     onStep,
-    fence,
+    problems,
     delivery,
     nonceMutex,
-    inHand,
+    inFlight,
     budget,
     isOurs,
     paceMs: PACE_MS,
@@ -78,12 +78,12 @@ export function createLane(options: LaneOptions): Lane {
   /** Only the lease holder may store lane health; a stale owner would overwrite the new owner's state. */
   async function saveHealth(): Promise<void> {
     await healthMutex(async () => {
-      if (isOurs()) await fence.save();
+      if (isOurs()) await problems.save();
     }).catch((error: unknown) => log.warn('relay.lane-health-not-stored', { wallet: address, error }));
   }
 
   function failed(error: unknown): void {
-    fence.report('node', failureOf(error));
+    problems.report('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
 
@@ -93,7 +93,7 @@ export function createLane(options: LaneOptions): Lane {
     if (lease) await lease.release().catch(() => undefined);
     lease = await store.lease(slug, address);
     if (lease === null) return false;
-    fence.forget();
+    problems.forget();
     reconciler.forget();
     budget.forget();
     return true;
@@ -103,7 +103,7 @@ export function createLane(options: LaneOptions): Lane {
   async function turn(): Promise<void> {
     if (!(await owns())) {
       isBusy = false;
-      return fence.adopt(await store.lane(slug, address));
+      return problems.adopt(await store.lane(slug, address));
     }
     if (!reconciler.hasChecked()) await reconciler.checkChain(await store.open(slug, address));
     if (reconciler.isDue()) looking ??= lookInBackground();
@@ -132,7 +132,7 @@ export function createLane(options: LaneOptions): Lane {
     isBusy = true;
     await delivery.currentFees().catch(failed);
     // The result of the transactions being sent shows whether the problem persists.
-    if (fence.trouble() !== null) await sending;
+    if (problems.trouble() !== null) await sending;
     const passed = await checkPolicy(queued);
     if (passed.length > 0) await begin(passed);
     // A job that did not pass would only be read again: the next turn retries it.
@@ -142,23 +142,23 @@ export function createLane(options: LaneOptions): Lane {
   /** Resolves when these jobs are signed and the previous batch is sent; sending this batch overlaps with preparing the next. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = sending;
-    const signed = assignNonces(passed).then((numbered) => delivery.signFirst(numbered));
+    const signed = number(passed).then((numbered) => delivery.signFirst(numbered));
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
       await before;
       // If the lease was lost, the new owner sends the signed attempts.
       if (isOurs()) await delivery.handFirst(ready);
     };
-    sending = inHand.hold(passed, send).catch(failed);
+    sending = inFlight.hold(passed, send).catch(failed);
     await signed;
     await before;
   }
 
   /** Releases the budget of jobs that got no nonce: either they were canceled after the check, or the database failed and they are retried. */
-  async function assignNonces(passed: readonly bigint[]): Promise<RelayJob[]> {
+  async function number(passed: readonly bigint[]): Promise<RelayJob[]> {
     let numbered: RelayJob[] = [];
     try {
-      numbered = await nonceMutex(() => store.number(slug, address, passed, reconciler.minNonce()));
+      numbered = await nonceMutex(() => store.assignNonces(slug, address, passed, reconciler.minNonce()));
       return numbered;
     } finally {
       const given = new Set(numbered.map(({ id }) => id));
@@ -184,9 +184,9 @@ export function createLane(options: LaneOptions): Lane {
   async function passes(job: RelayJob, actions: ReadonlyMap<bigint, SignedAction>): Promise<boolean> {
     try {
       if (job.notAfter !== null && clock.now() > job.notAfter)
-        return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(fence.now())}` });
+        return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(problems.now())}` });
       // A job that cannot be sent must not take a nonce: it would block later ones.
-      if (fence.now() !== null || fence.has('nonce')) return false;
+      if (problems.now() !== null || problems.has('nonce')) return false;
       const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, policy);
       if (refusal !== null) return await refuse(job, refusal);
       budget.begin(job.id, await delivery.maxCost(job));
@@ -214,8 +214,8 @@ export function createLane(options: LaneOptions): Lane {
       reconciler.blockSeen();
       wakeIfBusy();
     },
-    trouble: () => fence.trouble(),
-    fence: () => fence.now(),
+    trouble: () => problems.trouble(),
+    problem: () => problems.now(),
     async stop() {
       stopping.abort();
       wake.abort();
@@ -224,4 +224,4 @@ export function createLane(options: LaneOptions): Lane {
   };
 }
 
-const because = (fence: Fence | null): string => (fence === null ? '' : `: ${fence.reason}`);
+const because = (problem: LaneProblem | null): string => (problem === null ? '' : `: ${problem.reason}`);

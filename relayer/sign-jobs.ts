@@ -12,10 +12,10 @@ export interface Signing {
 /** Gas of a no-op that only uses up a nonce. */
 export const NO_OP_GAS = 100_000n;
 
-type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onStep' | 'fence'>;
+type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onStep' | 'problems'>;
 
 /** Signs jobs and stores the signed bytes: nothing is sent before it is stored. */
-export function createSigning({ definition, wallet, store, clock, log, onStep, fence }: SigningParts): Signing {
+export function createSigning({ definition, wallet, store, clock, log, onStep, problems }: SigningParts): Signing {
   const { slug } = definition;
 
   /** Signs without storing or sending. */
@@ -25,10 +25,10 @@ export function createSigning({ definition, wallet, store, clock, log, onStep, f
       ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
       : { to: definition.diamond, data: job.data, gas: job.gas };
     const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer }).catch((error: unknown) => {
-      fence.report('key', 'its key cannot be used');
+      problems.report('key', 'its key cannot be used');
       throw error;
     });
-    fence.clear('key');
+    problems.clear('key');
     return { id: job.id, attempt: { ...signed, ...offer, isNoOp, signedAt: clock.now() } };
   }
 

@@ -2,14 +2,14 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
-import type { SwitchStore, WalletStanding } from '../core/ports/stores/switches.js';
+import type { SwitchStore, WalletMode } from '../core/ports/stores/switches.js';
 
 export interface AssignmentOptions {
   readonly slug: ChainSlug;
   readonly addresses: readonly Address[];
   readonly store: Pick<RelayStore, 'walletOf' | 'assignWallet' | 'lease'>;
   readonly moves: Pick<SwitchStore, 'moveTrader'> | null;
-  readonly standing: (wallet: Address) => WalletStanding;
+  readonly walletMode: (wallet: Address) => WalletMode;
   /** The trader's delegate on chain: a trader that has delegated to one of our wallets keeps it. */
   readonly delegateOf: (trader: Address) => Promise<Address | null>;
   readonly clock: Clock;
@@ -23,7 +23,7 @@ const WALLET_AGE_MS = 2_000;
 
 /** Assigns a wallet to a trader. It stays until the wallet is removed, or retires and the trader has delegated to another. */
 export function createAssignment(options: AssignmentOptions): (trader: Address, known?: Address | null) => Promise<Address> {
-  const { slug, addresses, store, moves, standing, delegateOf, clock } = options;
+  const { slug, addresses, store, moves, walletMode, delegateOf, clock } = options;
   const delegates = new Map<Address, { readonly at: number; readonly delegate: Promise<Address | null> }>();
 
   function recentDelegate(trader: Address): Promise<Address | null> {
@@ -50,12 +50,12 @@ export function createAssignment(options: AssignmentOptions): (trader: Address, 
     return wallet;
   }
 
-  const isWelcoming = (address: Address): boolean => !standing(address).isRetiring;
+  const isWelcoming = (address: Address): boolean => !walletMode(address).isRetiring;
 
   /** Every replica chooses the same wallet for a trader; wallets that stay are preferred to retiring ones. */
   function choose(trader: Address, delegate: Address | null): Address {
     const staying = addresses.filter(isWelcoming);
-    const open = staying.filter((address) => standing(address).mode === 'running');
+    const open = staying.filter((address) => walletMode(address).mode === 'running');
     const [choice = addresses] = [open, staying].filter(({ length }) => length > 0);
     const chosen = choice.find((address) => address === delegate) ?? choice[Number(BigInt(trader) % BigInt(choice.length || 1))];
     if (chosen === undefined) throw new Error('The relayer has no wallet.');

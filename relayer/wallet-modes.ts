@@ -2,11 +2,11 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address, Cancel } from '../core/types.js';
-import { standingOf, type RelaySwitch, type SwitchStore, type WalletStanding } from '../core/ports/stores/switches.js';
+import { walletModeOf, type RelaySwitch, type SwitchStore, type WalletMode } from '../core/ports/stores/switches.js';
 
 /** A cached copy of a chain's switches, so that reading them needs no database query. */
 export interface WalletModes {
-  of(wallet: Address): WalletStanding;
+  of(wallet: Address): WalletMode;
   /** Resolves when the switches are loaded: before that nothing may be signed. */
   start(): Promise<void>;
   refresh(): Promise<void>;
@@ -53,7 +53,7 @@ export function createWalletModes({ store, slug, clock, log }: BoardOptions): Wa
   }
 
   return {
-    of: (wallet) => standingOf(switches, wallet),
+    of: (wallet) => walletModeOf(switches, wallet),
     start,
     refresh,
     stop() {

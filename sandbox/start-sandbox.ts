@@ -1,4 +1,4 @@
-import { entranceSettings } from '../core/access/entrance-variables.js';
+import { accessSettings } from '../core/access/access-variables.js';
 import type { Config, DatabaseConfig } from '../core/config/config.js';
 import { poolSizeFor } from '../core/config/database-pool.js';
 import { facadeSettings } from '../core/config/facade.js';
@@ -54,7 +54,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
   const http = await lifecycle.start(
     'http',
     () => {
-      const { connections, trustedProxies } = entranceSettings(settings);
+      const { connections, trustedProxies } = accessSettings(settings);
       const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
       return listen(settings.HOST, settings.PORT, { connections, trustedProxies, onFault });
     },
@@ -82,7 +82,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     commit: settings.COMMIT,
     shutdownDelayMs: 0,
     notificationsUrl: null,
-    entrance: entranceSettings(settings),
+    access: accessSettings(settings),
     orders: orderSettings(settings),
     facade: facadeSettings(settings, { isSandbox: true }),
     operator,

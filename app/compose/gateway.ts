@@ -7,7 +7,7 @@ import { readRelease } from '../../core/adapters/telemetry/own-release.js';
 import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
 import { openDatabase } from '../../core/adapters/postgres/open-database.js';
 import { systemRandom } from '../../core/adapters/system/random.js';
-import { createEntrance } from '../../core/access/entrance.js';
+import { createRequestAccess } from '../../core/access/request-access.js';
 import type { Config, DatabaseConfig } from '../../core/config/config.js';
 import { createGateway, type Gateway } from '../../core/gateway.js';
 import { createResponseCache } from '../../http/response-cache.js';
@@ -72,15 +72,15 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const wallets = await openRelayers(config.chains, { clock, log });
   const metrics = createMetricsBook();
   const backends = createHttp(clock);
-  const alerts = createAlerts({ store: store.alerts, clock, log, tells: config.operator.alerts.webhook !== null });
+  const alerts = createAlerts({ store: store.alerts, clock, log, isSent: config.operator.alerts.webhook !== null });
   lifecycle.onRejection(reportRejections({ metrics, alerts, clock }));
   const crypto = await loadCrypto(log);
   const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends };
   const venues = config.chains.map((chain) => createVenue(chain, parts));
   const { mode, serviceName, commit } = config;
-  const entrance = await lifecycle.start(
-    'entrance',
-    () => createEntrance({ ...config.entrance, serviceName, crypto, store, clock, log }),
+  const access = await lifecycle.start(
+    'request access',
+    () => createRequestAccess({ ...config.access, serviceName, crypto, store, clock, log }),
     (made) => made.stop(),
   );
   const gateway = createGateway({
@@ -94,7 +94,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     store,
     clock,
     log,
-    entrance,
+    access,
     metrics,
     alerts,
     orders: config.orders,
@@ -124,7 +124,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const openDoors = (): void =>
     options.http.serve(
       eitherDoor(
-        createFacade(gateway, { clientOf: createClientReader(entrance), hot, trade }),
+        createFacade(gateway, { clientOf: createClientReader(access), hot, trade }),
         createApp(gateway, hot, {
           extraRoutes: options.extraRoutes ?? [],
           operatorRoutes: operatorRouters(gateway, config),

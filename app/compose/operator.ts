@@ -8,7 +8,7 @@ import { deliverAlerts } from '../../core/observability/alerts/deliver.js';
 import { watchAlerts } from '../../core/observability/alerts/watch.js';
 import { readStrictJson } from '../../http/strict-json.js';
 import { metricsRouter } from '../../relayer/operator/metrics-routes.js';
-import { operatorRouter } from '../../relayer/operator/operator-door.js';
+import { operatorRouter } from '../../relayer/operator/operator-access.js';
 import { OPERATOR_ROUTES } from '../../relayer/operator/operator-routes.js';
 
 /** The routers for the operator: operator routes and metrics. */

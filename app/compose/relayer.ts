@@ -12,7 +12,7 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { Alerts } from '../../core/observability/alerts/alerts.js';
 import { alertKeys } from '../../core/observability/alerts/key.js';
 import { measureRelay } from '../../core/observability/measure-relay.js';
-import { followRooms } from '../../facade/trade/background/follow-rooms.js';
+import { setClosingSlippages } from '../../facade/trade/background/set-closing-slippages.js';
 import { LANE_DEFAULTS } from '../../core/config/lane.js';
 import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
 import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
@@ -171,12 +171,12 @@ export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LA
   });
   const stopSchedules = runScheduledCancels(gateway, venue);
   const stopReclaims = isReclaiming ? reclaimLost(gateway, venue) : () => undefined;
-  const stopRooms = followRooms(gateway, venue);
+  const stopClosingSlippages = setClosingSlippages(gateway, venue);
   return async () => {
     stopHeads();
     stopSchedules();
     stopReclaims();
-    stopRooms();
+    stopClosingSlippages();
     await relayer.stop();
   };
 }

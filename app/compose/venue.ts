@@ -9,7 +9,7 @@ import { recordFunding } from '../../core/markets/record-funding.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
 import type { Metrics } from '../../core/observability/metrics.js';
-import { lapseOrders } from '../../core/trading/expire-orders.js';
+import { expireOrders } from '../../core/trading/expire-orders.js';
 import { NO_REFERRERS } from '../../core/trading/referrers.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
@@ -80,7 +80,7 @@ export async function runVenue(gateway: Gateway, venue: Venue, config: ChainConf
   const parts: readonly (readonly [string, () => Promise<Stop> | Stop])[] = [
     ['head', () => watchHead(gateway, venue)],
     ['follower', () => followChain(gateway, venue, { startBlock, confirmations })],
-    ['prepared orders', () => lapseOrders(gateway, venue)],
+    ['prepared orders', () => expireOrders(gateway, venue)],
     ['unused agents', () => removeUnusedAgents(gateway, venue)],
     ['relayer', () => runRelayer(gateway, venue, relayer?.lane)],
     ['funding', () => recordFunding(gateway.store.facade.funding, venue)],

@@ -9,7 +9,7 @@ import { readArguments, USAGE } from './probe-arguments.js';
 import { probeHistory, probeVariables } from './probe-backend.js';
 import { probedChains } from './probe-config.js';
 import { probeDiamond } from './probe-diamond.js';
-import { probeHeadLine } from './probe-head-line.js';
+import { probeHeadSubscription } from './probe-head-subscription.js';
 import { probeNode, type ChainConfig } from './probe-node.js';
 import { probeCharts } from './probe-pricing.js';
 import { reportJson, reportText } from './probe-report.js';
@@ -75,7 +75,7 @@ function partOf(kind: string, urls: readonly string[], at: number): string {
 async function probeChain(probe: Probe, config: ChainConfig, http: Http): Promise<void> {
   const { chain, rpcUrls, wsUrls } = config;
   const nodes = rpcUrls.map((url, at) => probeNode(probe, url, partOf(`${chain.slug} node`, rpcUrls, at), config));
-  const lines = wsUrls.map((url, at) => probeHeadLine(probe, url, partOf(`${chain.slug} node line`, wsUrls, at), config));
+  const lines = wsUrls.map((url, at) => probeHeadSubscription(probe, url, partOf(`${chain.slug} node line`, wsUrls, at), config));
   const endpoints = endpointsOf(config);
   const contract = probe.part(`${chain.slug} Diamond`);
   const look = probe.part(`${chain.slug} backend ${hostOf(config.backendUrl)}`);

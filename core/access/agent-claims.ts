@@ -1,6 +1,6 @@
 import type { Gateway } from '../gateway.js';
 import type { AgentClaim } from '../ports/stores/access.js';
-import { standingOf } from './agent-status.js';
+import { readAgentState } from './agent-status.js';
 import { forgetDelegate } from './delegation.js';
 
 /** Tries of a claim on an agent whose registration changes concurrently. */
@@ -16,5 +16,5 @@ export async function standsInTheWay({ venues }: Pick<Gateway, 'venues'>, { chai
   // A chain that is not served here has no active agents.
   if (venue === undefined) return false;
   forgetDelegate(venue, agent.trader);
-  return (await standingOf(venue, agent)).status === 'active';
+  return (await readAgentState(venue, agent)).status === 'active';
 }

@@ -18,7 +18,7 @@ export interface AgentAnswer {
   readonly delegationTx: TransactionRequest | null;
 }
 
-interface Standing {
+interface AgentState {
   readonly status: AgentStatus;
   readonly sender: Address | null;
   /** The trader's delegate on chain; also null where the status does not depend on it and the chain was not read. */
@@ -33,7 +33,7 @@ export const senderOf = async (
 ): Promise<Address | null> => (agent.mode === 'self' ? agent.agent : (relayer?.walletFor(agent.trader, wallet) ?? null));
 
 /** The chain is read only where the status depends on it, so that a revocation is effective while every node is down. */
-export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> {
+export async function readAgentState(venue: Venue, agent: Agent): Promise<AgentState> {
   const sender = await senderOf(venue, agent);
   const status = agentStatus(agent, sender, null, venue.clock.now());
   if (status !== 'pending_delegation' || sender === null) return { status, sender, delegate: null };
@@ -44,7 +44,7 @@ export async function standingOf(venue: Venue, agent: Agent): Promise<Standing> 
 /** The same for journal events: while no node answers, the last known delegate is used. */
 export async function statusOrLastKnown(venue: Venue, agent: Agent): Promise<AgentStatus> {
   try {
-    return (await standingOf(venue, agent)).status;
+    return (await readAgentState(venue, agent)).status;
   } catch (error) {
     if (!(error instanceof GatewayError) || error.code !== 'UPSTREAM_UNAVAILABLE') throw error;
     return agentStatus(agent, await senderOf(venue, agent), await lastKnownDelegate(venue, agent.trader), venue.clock.now());
@@ -61,7 +61,7 @@ export const viewOf = ({ agent, trader, name, scope, mode, createdAt }: Agent, s
   createdAt,
 });
 
-export function answerOf({ definition }: Venue, agent: Agent, { status, sender }: Pick<Standing, 'status' | 'sender'>): AgentAnswer {
+export function answerOf({ definition }: Venue, agent: Agent, { status, sender }: Pick<AgentState, 'status' | 'sender'>): AgentAnswer {
   const isNeeded = status === 'pending_delegation' && sender !== null;
   return { agent: viewOf(agent, status), delegationTx: isNeeded ? delegationTx(definition, sender) : null };
 }
@@ -69,7 +69,7 @@ export function answerOf({ definition }: Venue, agent: Agent, { status, sender }
 /** Throws a 403 for agents that are not active, for reads too. */
 export async function requireActive(venue: Venue, agent: Agent): Promise<void> {
   requireUnrevoked(venue, agent);
-  const { status, sender, delegate } = await standingOf(venue, agent);
+  const { status, sender, delegate } = await readAgentState(venue, agent);
   if (status === 'pending_delegation') throw notDelegated(venue, agent, delegate, sender);
 }
 

@@ -6,7 +6,7 @@ import { requireServed } from '../trading/require-served.js';
 import type { Address, Hex } from '../types.js';
 import type { MasterClaim, Registration, Takeover } from '../ports/stores/access.js';
 import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
-import { answerOf, standingOf, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
+import { answerOf, readAgentState, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
 import { revocationTx } from './delegation-transactions.js';
 import { verifyMaster } from './master-signature.js';
@@ -79,13 +79,13 @@ async function takeoverOf(gateway: Gateway, chain: ChainSlug, { agent, trader }:
 export async function getAgent({ store }: Gateway, venue: Venue, address: Address): Promise<AgentAnswer> {
   const agent = await store.access.findAgent(venue.definition.slug, address);
   if (agent === null) throw new GatewayError('AGENT_NOT_FOUND', { agent: address });
-  return answerOf(venue, agent, await standingOf(venue, agent));
+  return answerOf(venue, agent, await readAgentState(venue, agent));
 }
 
 /** Every agent the trader authorised and no other trader took over, newest first. */
 export async function listAgents({ store }: Gateway, venue: Venue, trader: Address): Promise<AgentView[]> {
   const agents = await store.access.listAgents(venue.definition.slug, trader);
-  return Promise.all(agents.map(async (agent) => viewOf(agent, (await standingOf(venue, agent)).status)));
+  return Promise.all(agents.map(async (agent) => viewOf(agent, (await readAgentState(venue, agent)).status)));
 }
 
 export async function revokeAgent(

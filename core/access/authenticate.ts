@@ -47,7 +47,7 @@ const ANONYMOUS: Authenticated<null> = { caller: null, windows: [] };
 /** Authenticates a request. Cheapest check first: presence, shape, timestamp, agent, signature, nonce, status, scope. */
 export async function authenticate(gateway: Gateway, venue: Venue, request: IncomingRequest): Promise<Authenticated> {
   if (request.auth === 'none' || request.auth === 'master') return ANONYMOUS;
-  const given = gateway.entrance.headers.read(request.header);
+  const given = gateway.access.headers.read(request.header);
   if (given === null && request.auth === 'optional') return ANONYMOUS;
   const asked = request.auth === 'optional' ? { ...request, trades: false } : request;
   if (given?.kind === 'agent') return authenticateAgent(gateway, venue, asked, given.credentials);
@@ -62,7 +62,7 @@ export async function authenticateAgent(
   request: PrivateRequest,
   credentials: AgentCredentials,
 ): Promise<Authenticated<AgentCaller>> {
-  const { agents, admission } = gateway.entrance;
+  const { agents, admission } = gateway.access;
   const { timestamp, nonce } = credentials;
   const signature = readSignature(venue, credentials);
   const key = { chain: venue.definition.slug, agent: credentials.agent.toLowerCase() as Address };
@@ -91,7 +91,7 @@ export async function authenticateKey(
   request: Pick<PrivateRequest, 'isWrite' | 'onCounted'>,
   apiKey: string,
 ): Promise<Authenticated<KeyCaller>> {
-  const { apiKeys, admission } = gateway.entrance;
+  const { apiKeys, admission } = gateway.access;
   const hash = apiKeyHash(apiKey);
   const chain = venue.definition.slug;
   const known = hash === null ? null : await apiKeys.find({ chain, hash });
@@ -117,14 +117,14 @@ function readSignature({ clock }: Venue, credentials: AgentCredentials): Recover
 }
 
 function signerOf(
-  { entrance }: Gateway,
+  { access }: Gateway,
   { definition }: Venue,
   { operationId, method, path, body }: PrivateRequest,
   { timestamp, nonce }: AgentCredentials,
   signature: RecoverableSignature,
 ): Address | null {
-  const digest = entrance.digest(definition, { operationId, method, path: asSent(path), body, timestamp, nonce });
-  return entrance.crypto.recover(digest, signature);
+  const digest = access.digest(definition, { operationId, method, path: asSent(path), body, timestamp, nonce });
+  return access.crypto.recover(digest, signature);
 }
 
 /** Node decodes the request line as latin1; the client signed the UTF-8 text of the same bytes. */

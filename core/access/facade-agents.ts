@@ -7,7 +7,7 @@ import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../types.js';
 import { givenRules } from '../config/rules.js';
 import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
-import { answerOf, standingOf } from './agent-status.js';
+import { answerOf, readAgentState } from './agent-status.js';
 import { approvalProof } from './approval-proof.js';
 import { freshDelegate } from './delegation.js';
 import type { AgentApproval, ApprovalOutcome } from '../ports/stores/signers.js';
@@ -99,7 +99,7 @@ async function register(
 ): Promise<FacadeApprovalOutcome> {
   const { trader, agent, name, nonce } = approval;
   const given = givenRules(gateway.facade.rules, trader);
-  if ((await gateway.store.rules.standingOf(venue.definition.slug, trader, given)) === 'may-not') return { kind: 'not-allowed' };
+  if ((await gateway.store.rules.accessOf(venue.definition.slug, trader, given)) === 'may-not') return { kind: 'not-allowed' };
   if (!(await hasAccount(venue, trader))) return { kind: 'no-account' };
   // A trader's own wallet must not become another trader's agent: its requests would be resolved to that trader's account.
   if (agent !== trader && (await ownsAccount(gateway, venue, agent))) return { kind: 'used' };
@@ -138,7 +138,7 @@ async function store(gateway: Gateway, approval: Omit<AgentApproval, 'passed'>):
 }
 
 async function approved(venue: Venue, agent: Agent): Promise<FacadeApprovalOutcome> {
-  return { kind: 'approved', delegationTx: answerOf(venue, agent, await standingOf(venue, agent)).delegationTx };
+  return { kind: 'approved', delegationTx: answerOf(venue, agent, await readAgentState(venue, agent)).delegationTx };
 }
 
 async function remove({ store }: Gateway, venue: Venue, approval: FacadeApproval, at: number): Promise<FacadeApprovalOutcome> {

@@ -76,7 +76,7 @@ export async function verifyMaster<Type extends MasterType>(
   };
 }
 
-function isSignedByKey({ entrance }: Gateway, signer: Address, digest: Hex, signature: Hex): boolean {
+function isSignedByKey({ access }: Gateway, signer: Address, digest: Hex, signature: Hex): boolean {
   const parsed = parseSignature(signature);
-  return parsed !== null && entrance.crypto.recover(hexToBytes(digest), parsed) === signer;
+  return parsed !== null && access.crypto.recover(hexToBytes(digest), parsed) === signer;
 }

@@ -1,7 +1,7 @@
 import { AGENT_MODES, type Agent } from '../domain/agent.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Cancel } from '../types.js';
-import { standingOf } from './agent-status.js';
+import { readAgentState } from './agent-status.js';
 
 const CHECK_EVERY_MS = 60_000;
 /** A registration that did not become active within this time is removed; its trader can register the agent again at any time. */
@@ -42,4 +42,4 @@ export async function removeUnused({ store }: Gateway, venue: Venue): Promise<vo
   }
 }
 
-const isActive = async (venue: Venue, agent: Agent): Promise<boolean> => (await standingOf(venue, agent)).status === 'active';
+const isActive = async (venue: Venue, agent: Agent): Promise<boolean> => (await readAgentState(venue, agent)).status === 'active';

@@ -17,7 +17,7 @@ export interface ContractClaim {
 
 /** Whether the wallet's code approves (ERC-1271), or would after deployment by its factory (ERC-6492). False for an address without code. */
 export async function isApprovedByContract(
-  gateway: { readonly entrance: { readonly verdicts: VerdictLane } },
+  gateway: { readonly access: { readonly verdicts: VerdictLane } },
   venue: { readonly chain: Pick<Chain, 'hasCode' | 'isValidSignature'>; readonly definition: { readonly slug: string } },
   claim: ContractClaim,
 ): Promise<boolean> {
@@ -25,7 +25,7 @@ export async function isApprovedByContract(
   if (signature.length % 2 !== 0) return false;
   if (!isErc6492Signature(signature) && !(await fromNode(venue.chain.hasCode(wallet)))) return false;
   const place = { chain: venue.definition.slug, from, wallet };
-  return gateway.entrance.verdicts.run(place, () => fromNode(venue.chain.isValidSignature(wallet, digest, signature)));
+  return gateway.access.verdicts.run(place, () => fromNode(venue.chain.isValidSignature(wallet, digest, signature)));
 }
 
 export interface VerdictPlace {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES, entranceSettings } from '../access/entrance-variables.js';
-import type { EntranceSettings } from '../access/entrance.js';
+import { ENTRANCE_VARIABLES, accessSettings } from '../access/access-variables.js';
+import type { AccessSettings } from '../access/request-access.js';
 import { chainVariable } from '../chains/chains.js';
 import { HostUrl, readChains, type ChainConfig } from './chain.js';
 import { ConfigError, describeIssues, type Environment, type ReadText, type Source } from './source.js';
@@ -29,7 +29,7 @@ export interface Config {
   readonly commit: string;
   /** Host of the protocol's notifications; null = only our own. */
   readonly notificationsUrl: string | null;
-  readonly entrance: EntranceSettings;
+  readonly access: AccessSettings;
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
   readonly operator: OperatorSettings;
@@ -120,7 +120,7 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     serviceName: SERVICE_NAME,
     commit: COMMIT,
     notificationsUrl: NOTIFICATIONS_URL ?? null,
-    entrance: entranceSettings(common.data),
+    access: accessSettings(common.data),
     orders: orderSettings(common.data),
     facade: facadeSettings(common.data, { isSandbox: false }),
     operator: operatorSettings(common.data),

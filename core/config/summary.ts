@@ -40,7 +40,7 @@ function databaseText(database: DatabaseConfig): string {
   return `${where}; up to ${poolSize ?? 0} connections and ${BESIDE_THE_POOL} beside them${bounds}`;
 }
 
-function limitsText({ entrance: { limits, infoWeight, headerPrefixes, trustedProxies }, orders }: Config): string {
+function limitsText({ access: { limits, infoWeight, headerPrefixes, trustedProxies }, orders }: Config): string {
   const proxies = typeof trustedProxies === 'number' ? `${trustedProxies} hops` : `${trustedProxies.length} ranges`;
   return [
     `${limits.ip} requests a minute and address (weight ${infoWeight} for /info), ${limits.agent} for an agent, ${limits['agent-writes']} of them writes`,

@@ -1,6 +1,6 @@
 import type { PositionEdited, HeldTrade, Level } from './chain-event.js';
 import type { LogNamed } from './diamond-log.js';
-import { lower, plainTerms, type Story } from './interpret-executions.js';
+import { lower, plainTerms, type TransactionLogs } from './interpret-executions.js';
 
 type EditLog = LogNamed<'TradeTpUpdated' | 'TradeSlUpdated' | 'TradeMaxClosingSlippagePUpdated'>;
 
@@ -15,12 +15,12 @@ export const edited = (log: EditLog, field: PositionEdited['field'], value: bigi
 });
 
 /** A TP/SL change, with the position it applies to, because a TP/SL order closes the whole position. */
-export function editedLevel(log: EditLog, story: Story, level: Level, value: bigint): PositionEdited {
+export function editedLevel(log: EditLog, story: TransactionLogs, level: Level, value: bigint): PositionEdited {
   const held = heldAt(log, story);
   return { ...edited(log, level, value), ...(held && { held }) };
 }
 
-function heldAt({ args, place }: EditLog, { logs, tradeOf }: Story): HeldTrade | null {
+function heldAt({ args, place }: EditLog, { logs, tradeOf }: TransactionLogs): HeldTrade | null {
   const trade = tradeOf(lower(args.user), args.index);
   if (trade === null) return null;
   const slipped = logs.findLast(

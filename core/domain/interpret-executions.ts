@@ -13,7 +13,7 @@ export type TradeLookup = (trader: Hex, tradeIndex: number) => PositionState | n
 export type PrecisionLookup = (collateralIndex: number) => bigint | null;
 
 /** The logs of one transaction. */
-export interface Story {
+export interface TransactionLogs {
   readonly logs: readonly DiamondLog[];
   readonly tradeOf: TradeLookup;
   readonly precisionOf: PrecisionLookup;
@@ -64,7 +64,7 @@ export const figuresOf = (trade: TradeStruct): TradeFigures => ({
   isCounterTrade: trade.isCounterTrade,
 });
 
-export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>, story: Story): Executed {
+export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>, story: TransactionLogs): Executed {
   const { t, user, index, orderId, marketPrice: price, oraclePrice, collateralPriceUsd, percentProfit, amountSentToTrader } = log.args;
   const trader = lower(user);
   const terms = termsOf(t);
@@ -98,7 +98,7 @@ export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>,
 /** The fee log precedes the outcome and is matched by order type. */
 function feeBefore(
   { place }: DiamondLog,
-  { logs }: Story,
+  { logs }: TransactionLogs,
   wanted: { readonly trader: Hex; readonly collateralIndex: number; readonly orderType: number },
 ): bigint {
   const feeLog = logs.findLast(
@@ -114,7 +114,7 @@ function feeBefore(
 
 type PartLog = LogNamed<'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'>;
 
-export function executedPart(log: PartLog, story: Story): Executed | null {
+export function executedPart(log: PartLog, story: TransactionLogs): Executed | null {
   const { args } = log;
   const isIncrease = log.name === 'PositionSizeIncreaseExecuted';
   const { positionSizeCollateralDelta, priceImpact } = args.values;
@@ -149,7 +149,7 @@ const NO_PNL = { grossPnl: 0n, netPnl: 0n } as const;
 /** Nothing is bought or sold. */
 const NO_SIZE = { ...NO_PNL, sizeCollateral: 0n, sizeToken: 0n, collateralPriceUsd: null } as const;
 
-export function executedLeverage(log: LogNamed<'LeverageUpdateExecuted'>, story: Story): Executed | null {
+export function executedLeverage(log: LogNamed<'LeverageUpdateExecuted'>, story: TransactionLogs): Executed | null {
   const update = executedUpdate(log, story, { action: 'leverage', orderType: null, part: { ...NO_SIZE, price: log.args.oraclePrice } });
   return update && { ...update, fee: log.args.values.govFeeCollateral };
 }
@@ -159,7 +159,7 @@ type Part = Pick<Executed, 'price' | 'sizeCollateral' | 'sizeToken' | 'grossPnl'
 /** The position's new figures are in a separate log. */
 function executedUpdate(
   log: PartLog | LogNamed<'LeverageUpdateExecuted'>,
-  story: Story,
+  story: TransactionLogs,
   { action, orderType, part }: { readonly action: Executed['action']; readonly orderType: number | null; readonly part: Part },
 ): Executed | null {
   const { orderId, trader, index, collateralIndex, oraclePrice, collateralDelta } = log.args;
@@ -189,7 +189,7 @@ function executedUpdate(
   };
 }
 
-export function withdrawal(log: LogNamed<'TradePositivePnlWithdrawn'>, { tradeOf }: Story): Executed | null {
+export function withdrawal(log: LogNamed<'TradePositivePnlWithdrawn'>, { tradeOf }: TransactionLogs): Executed | null {
   const { orderId, trader, index, currentPairPrice, pnlWithdrawnCollateral } = log.args;
   const before = tradeOf(lower(trader), index);
   if (before === null) return null;

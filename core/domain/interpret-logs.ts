@@ -14,7 +14,7 @@ import {
   withdrawal,
   tokensOf,
   type PrecisionLookup,
-  type Story,
+  type TransactionLogs,
   type TradeLookup,
 } from './interpret-executions.js';
 import type { PositionState } from './position.js';
@@ -41,7 +41,7 @@ const REQUESTS: Readonly<Record<number, OrderAction>> = {
 };
 const STOP = 2;
 
-function interpret(log: DiamondLog, story: Story): ChainEvent | null {
+function interpret(log: DiamondLog, story: TransactionLogs): ChainEvent | null {
   switch (log.name) {
     case 'PendingOrderStored':
       return requested(log.args.pendingOrder, log.place, story);
@@ -87,7 +87,7 @@ function ofResting(trader: Hex, index: number, { place }: { readonly place: Even
 }
 
 /** A market request; null for requests of keepers, and for changes of an unknown trade. */
-export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, story: Story): Requested | null {
+export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, story: TransactionLogs): Requested | null {
   const { trade } = pendingOrder;
   const action = REQUESTS[pendingOrder.orderType];
   if (!action || lower(pendingOrder.user) !== lower(trade.user)) return null;
@@ -121,7 +121,7 @@ function changeOf(
   action: OrderAction,
   asked: TradeStruct,
   position: PositionState,
-  { precisionOf }: Story,
+  { precisionOf }: TransactionLogs,
 ): Pick<Requested, 'terms' | 'sizeCollateral' | 'sizeToken'> {
   const { collateralAmount, openPrice } = asked;
   const leverage = BigInt(asked.leverage);
@@ -148,7 +148,7 @@ function changeOf(
   }
 }
 
-function rested(log: LogNamed<'OpenOrderPlaced'>, { logs }: Story): ChainEvent | null {
+function rested(log: LogNamed<'OpenOrderPlaced'>, { logs }: TransactionLogs): ChainEvent | null {
   const { trader, index } = log.args;
   const stored = logs.find(
     (other): other is LogNamed<'TradeStored'> =>
@@ -165,7 +165,7 @@ export function restedAs(trade: TradeStruct, slippageP: bigint, place: EventPlac
   return { kind: 'rested', type, ...ofResting(trade.user, trade.index, { place }), terms, ...size, slippageP };
 }
 
-const refused = (log: Refusal, tradeIndex: number | null, story: Story): Refused => ({
+const refused = (log: Refusal, tradeIndex: number | null, story: TransactionLogs): Refused => ({
   kind: 'refused',
   ...ofRequest(log.args.orderId, tradeIndex, log),
   reason: CANCEL_REASONS[log.args.cancelReason] ?? 'OTHER',
@@ -190,7 +190,7 @@ const answered = ({ args }: DiamondLog): OrderId | null =>
   'orderId' in args ? args.orderId : 'pendingOrderId' in args ? args.pendingOrderId : null;
 
 /** A profit withdrawal from a trade that was closed in the meantime has no outcome log, so it counts as refused. */
-function closedWithoutOutcome(log: LogNamed<'PendingOrderClosed'>, { logs }: Story): Refused | null {
+function closedWithoutOutcome(log: LogNamed<'PendingOrderClosed'>, { logs }: TransactionLogs): Refused | null {
   const { orderId } = log.args;
   const hasOutcome = logs.some((other) => {
     const id = OUTCOMES.has(other.name) ? answered(other) : null;

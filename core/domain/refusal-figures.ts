@@ -1,6 +1,6 @@
 import type { RefusalFigures } from './chain-event.js';
 import type { LogNamed } from './diamond-log.js';
-import { lower, type Story } from './interpret-executions.js';
+import { lower, type TransactionLogs } from './interpret-executions.js';
 
 export type Refusal = LogNamed<
   'MarketOpenCanceled' | 'MarketCloseCanceled' | 'LeverageUpdateExecuted' | 'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'
@@ -12,7 +12,7 @@ const NOTHING: RefusalFigures = { oraclePrice: null, executionPrice: null, lever
 const unlessZero = (value: bigint): bigint | null => (value === 0n ? null : value);
 
 /** The log of a refused opening or closing has only the reason; the oracle's price is in another log of the same transaction. */
-export function refusalFigures(log: Refusal, { logs }: Story): RefusalFigures {
+export function refusalFigures(log: Refusal, { logs }: TransactionLogs): RefusalFigures {
   const { orderId } = log.args;
   const answer = logs.find(
     (other): other is LogNamed<'TradingCallbackExecuted'> =>

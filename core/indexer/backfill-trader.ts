@@ -39,7 +39,7 @@ async function backfillLocked(gateway: Gateway, venue: Venue, trader: Address): 
     const cursor = await unit.cursor();
     if (cursor === null) return null;
     const made = await backfill(unit, trader, cursor, await lookUp(venue, trader, cursor));
-    unit.tell(venue.clock.now(), made.changes.journalEntries);
+    unit.publish(venue.clock.now(), made.changes.journalEntries);
     return made;
   });
   if (changes !== null) gateway.bus.emit('tracked', { venue, ...changes });

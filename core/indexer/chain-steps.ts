@@ -71,7 +71,7 @@ export async function change(
   const { block, changes } = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
     await requireCursor(unit, cursor);
     const done = await work(unit);
-    unit.tell(venue.clock.now(), done.changes.journalEntries);
+    unit.publish(venue.clock.now(), done.changes.journalEntries);
     return done;
   });
   if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });

@@ -86,7 +86,7 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
     },
 
     /** Detaches an order that holds the key only because the event that began the tagged order was read late. */
-    makeRoom(event: Requested | Rested, row: StoredOrder): void {
+    evictOldest(event: Requested | Rested, row: StoredOrder): void {
       const other = holderAt(event);
       if (!other || other.id === row.id) return;
       moved.push({ trader: event.trader, orderKey: event.orderKey, from: other.id, to: row.id });

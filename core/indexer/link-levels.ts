@@ -20,7 +20,7 @@ import type { OrderRef, StoredOrder } from '../ports/stores/tracking.js';
 
 /** TP/SL orders of a position have no logs of their own: their events are derived from the position's events. */
 
-export interface LevelNews {
+export interface LevelChanges {
   readonly event: LevelEvent;
   readonly row: StoredOrder;
 }
@@ -41,7 +41,7 @@ export function levelRefs(event: ChainEvent): OrderRef[] {
 const homeOf = ({ field, tradeIndex, place }: LevelSet): OrderKey | null =>
   place.txHash === null ? null : `${levelKey(field, tradeIndex)}/${place.txHash}`;
 
-export function levelNews(book: Book, event: ChainEvent): LevelNews[] {
+export function levelChanges(book: Book, event: ChainEvent): LevelChanges[] {
   if (setsLevel(event)) return afterSet(book, event);
   if (event.kind !== 'edited' && event.kind !== 'executed') return [];
   return LEVELS.flatMap((level) => {
@@ -54,7 +54,7 @@ export function levelNews(book: Book, event: ChainEvent): LevelNews[] {
 }
 
 /** A new TP/SL value ends the order that held the trigger and places the order that set it; the same value again changes nothing. */
-function afterSet(book: Book, event: LevelSet): LevelNews[] {
+function afterSet(book: Book, event: LevelSet): LevelChanges[] {
   const holder = book.holderAt({ trader: event.trader, orderKey: levelKey(event.field, event.tradeIndex) });
   const setter = event.value === 0n ? null : setterOf(book, event, holder);
   if (holder?.order && setter?.row.id === holder.id)

@@ -3,7 +3,7 @@ import { foldOrder } from '../domain/fold-order.js';
 import { placeAfter } from '../domain/level.js';
 import { shapeOfEvent } from '../domain/order-shape.js';
 import { createBook, isUnplaced, type Book, type Linked, type LinkInput, type Step } from './link-book.js';
-import { levelNews, levelRefs, setsLevel } from './link-levels.js';
+import { levelChanges, levelRefs, setsLevel } from './link-levels.js';
 import { orderRefKey, type KnownTag, type OrderRef, type StoredOrder } from '../ports/stores/tracking.js';
 
 /**
@@ -52,7 +52,7 @@ function stepOf(book: Book, events: readonly ChainEvent[], event: ChainEvent): S
 
 /** Steps of the position's TP/SL orders that follow from the event. */
 const levelSteps = (book: Book, event: ChainEvent): Step[] =>
-  levelNews(book, event).map(({ event: derived, row }) => {
+  levelChanges(book, event).map(({ event: derived, row }) => {
     const order = foldOrder(row.order, derived);
     const after = book.put({ ...row, orderKey: placeAfter(order, derived.orderKey), order });
     return { event: derived, orderId: row.id, before: row.order, after };
@@ -73,7 +73,7 @@ function begin(book: Book, event: Begun): StoredOrder | undefined {
   const mine = book.tagsOf(event, 'place').filter(({ tag }) => tag.shape === shape);
   const linked = mine.find(({ row }) => isUnplaced(row));
   if (!linked) return book.holderOf(event) ?? book.newcomer(event, event.orderKey, mine[0]?.row.id ?? null);
-  book.makeRoom(event, linked.row);
+  book.evictOldest(event, linked.row);
   book.carriedBy(event, linked.row);
   return linked.row;
 }

@@ -61,7 +61,7 @@ function laneFamilies(wallets: readonly Wallet[], lanes: readonly LaneFigures[],
   return [
     familyOf(
       'fenced',
-      each(({ isFenced }) => (isFenced ? 1 : 0)),
+      each(({ isBlocked }) => (isBlocked ? 1 : 0)),
     ),
     familyOf(
       'oldestOpen',
@@ -82,7 +82,7 @@ function laneFamilies(wallets: readonly Wallet[], lanes: readonly LaneFigures[],
   ];
 }
 
-const NEVER_USED = { nextNonce: null, isFenced: false, open: [], oldestOpenAt: null } as const;
+const NEVER_USED = { nextNonce: null, isBlocked: false, open: [], oldestOpenAt: null } as const;
 const sum = (open: LaneFigures['open']): number => open.reduce((total, { count }) => total + count, 0);
 const queued = ({ open }: LaneFigures): number => sum(open.filter(({ state }) => state === 'queued'));
 const inFlight = ({ open }: LaneFigures): number => sum(open.filter(({ state }) => state !== 'queued'));

@@ -2,17 +2,17 @@ import { createHistogram, type Histogram, type HistogramCounts } from './histogr
 import { METRICS, type MetricKey } from './metrics-table.js';
 
 /** Metrics recorded while requests are served. Recording must be cheap: cached answers take microseconds. */
-export type DoorName = 'native' | 'facade';
+export type ApiName = 'native' | 'facade';
 /** A post on a WebSocket connection counts as a request. */
 export type Transport = 'http' | 'ws';
 
 export interface Metrics {
   /** `operation` comes from a closed list, never from a client. */
-  request(door: DoorName, operation: string, status: number, ms: number, transport?: Transport): void;
+  request(door: ApiName, operation: string, status: number, ms: number, transport?: Transport): void;
   /** The outcome in the facade's answer to an action; the status code is 200 either way. */
   action(action: string, outcome: 'ok' | 'err'): void;
-  sessions(door: DoorName, change: 1 | -1): void;
-  subscriptions(door: DoorName, change: number): void;
+  sessions(door: ApiName, change: 1 | -1): void;
+  subscriptions(door: ApiName, change: number): void;
   /** Called on every scrape: bytes queued for slow readers. */
   watchBacklog(read: () => number): void;
   /** A promise was rejected and nothing handled it. */
@@ -69,7 +69,7 @@ const STORY_BOUNDS: Readonly<Record<TimedMetric, readonly number[]>> = {
   relaySeconds: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 300],
   journalLag: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
 };
-const DOORS: readonly DoorName[] = ['native', 'facade'];
+const DOORS: readonly ApiName[] = ['native', 'facade'];
 
 interface Slot {
   readonly labels: Labels;
@@ -134,7 +134,7 @@ const newSlots = (): Map<string, Slot> => new Map();
 const newSlot = (labels: Labels): Slot => ({ labels, codes: new Map(), seconds: createHistogram(REQUEST_BOUNDS) });
 const named = (metric: TimedMetric, given: readonly string[]): Labels =>
   Object.fromEntries(METRICS[metric].labels.map((label, at) => [label, given[at] ?? '']));
-const doorValues = (counts: Readonly<Record<DoorName, number>>): MetricValue[] =>
+const doorValues = (counts: Readonly<Record<ApiName, number>>): MetricValue[] =>
   DOORS.map((door) => ({ value: counts[door], labels: { door } }));
 
 const timedValues = (

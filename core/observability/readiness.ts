@@ -64,9 +64,9 @@ function chainReadiness(venue: Venue): ChainReadiness {
 function relayerReasons({ relayer }: Venue): string[] {
   if (relayer === null) return [];
   return relayer.wallets().flatMap((wallet) => {
-    const { mode, reason } = relayer.standing(wallet);
+    const { mode, reason } = relayer.walletMode(wallet);
     if (mode !== 'running') return [`the wallet ${wallet} is ${mode} by its operator${reason === null ? '' : `: ${reason}`}`];
-    const trouble = relayer.fence(wallet)?.reason ?? relayer.trouble(wallet);
+    const trouble = relayer.laneProblem(wallet)?.reason ?? relayer.trouble(wallet);
     return trouble === null ? [] : [`the wallet ${wallet} cannot send: ${trouble}`];
   });
 }

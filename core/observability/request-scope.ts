@@ -1,7 +1,7 @@
-import type { DoorName, Transport } from './metrics.js';
+import type { ApiName, Transport } from './metrics.js';
 
 export interface ScopeStart {
-  readonly door: DoorName;
+  readonly door: ApiName;
   readonly transport: Transport;
   readonly method: string;
   /** The client's header as received. */

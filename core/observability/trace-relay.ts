@@ -100,8 +100,8 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         adopt(jobs);
         return jobs;
       },
-      async number(chain, wallet, ids, atLeast) {
-        const jobs = await store.number(chain, wallet, ids, atLeast);
+      async assignNonces(chain, wallet, ids, atLeast) {
+        const jobs = await store.assignNonces(chain, wallet, ids, atLeast);
         for (const { id, nonce } of jobs) learn(id, traitOf(wallet, nonce));
         return jobs;
       },

@@ -1,8 +1,8 @@
 import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from './stores/orders.js';
 import type { ExchangeRecord } from './stores/exchange.js';
-import type { Mined, RelayedOrder, RelayJob, RelayRequest, Fence, LaneHealth } from './stores/relay.js';
-import type { WalletStanding } from './stores/switches.js';
+import type { Mined, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
+import type { WalletMode } from './stores/switches.js';
 
 /** Node calls the relayer uses. */
 export interface RelayNode {
@@ -64,9 +64,9 @@ export interface Relayer {
   /** The lane's last send failure, if no send has succeeded since; null otherwise. */
   trouble(wallet: Address): string | null;
   /** Why the wallet takes no new jobs; null while it sends. Current on every replica within a second. */
-  fence(wallet: Address): Fence | null;
+  laneProblem(wallet: Address): LaneProblem | null;
   /** The operator's settings for the wallet; at most half a second old. */
-  standing(wallet: Address): WalletStanding;
+  walletMode(wallet: Address): WalletMode;
   /** Reloads the switches after a change, so that it applies to this replica immediately. */
   lookAtSwitches(): Promise<void>;
   /** Whether drills may disturb its lanes. */

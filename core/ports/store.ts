@@ -12,7 +12,7 @@ import type { MetricsStore } from './stores/metrics.js';
 import type { AlertStore } from './stores/alerts.js';
 import type { GasLedger } from './stores/gas.js';
 import type { ExchangeStore } from './stores/exchange.js';
-import type { RoomStore } from './stores/rooms.js';
+import type { ClosingSlippageStore } from './stores/closing-slippages.js';
 import type { SwitchStore } from './stores/switches.js';
 import type { RelayStore } from './stores/relay.js';
 import type { RulesStore } from './stores/rules.js';
@@ -36,7 +36,7 @@ export interface Store {
   readonly metrics: MetricsStore;
   readonly rules: RulesStore;
   readonly exchange: ExchangeStore;
-  readonly rooms: RoomStore;
+  readonly closingSlippages: ClosingSlippageStore;
   readonly facade: FacadeStore;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

@@ -22,7 +22,7 @@ export function createBookSource({ bus }: Gateway, venue: Venue, symbol: string)
   const remake = (): void => {
     const made = tryBook(venue, symbolOf(pair));
     latest = made;
-    if (made) topic.tell(made);
+    if (made) topic.publish(made);
   };
 
   const cancels = [

@@ -57,7 +57,7 @@ export function createCandleSource(gateway: Gateway, venue: Venue, symbol: strin
   const apply = (changed: readonly ShownCandle[]): void => {
     for (const candle of changed) candles.set(candle.time, candle);
     for (const time of candles.keys()) if (candles.size > CANDLES.usual) candles.delete(time);
-    if (changed.length > 0) topic.tell(changed);
+    if (changed.length > 0) topic.publish(changed);
   };
 
   const reload = (): void => {

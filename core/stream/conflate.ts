@@ -2,7 +2,7 @@ import type { Cancel } from '../types.js';
 import type { Outbox } from './outbox.js';
 
 export interface Conflated<Change> {
-  readonly tell: (change: Change) => void;
+  readonly publish: (change: Change) => void;
   readonly stop: Cancel;
 }
 
@@ -22,7 +22,7 @@ export function createConflated<Change>(
     },
   };
   return {
-    tell(change) {
+    publish(change) {
       waiting = { change: waiting === null ? change : merge(waiting.change, change) };
       outbox.offer(offer);
     },

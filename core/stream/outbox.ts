@@ -1,4 +1,4 @@
-import type { Line } from './line.js';
+import type { Connection } from './connection.js';
 
 export interface OutboxLimits {
   /** While more than this is handed to the network and not yet taken, messages wait in the queue. */
@@ -36,7 +36,7 @@ export interface OutboxEvents {
 }
 
 /** Back-pressure of one connection: its queue is bounded whatever it subscribes to and however slowly the client reads. */
-export function createOutbox(line: Pick<Line, 'send'>, limits: OutboxLimits, { onSlow, onFault }: OutboxEvents): Outbox {
+export function createOutbox(line: Pick<Connection, 'send'>, limits: OutboxLimits, { onSlow, onFault }: OutboxEvents): Outbox {
   let queue: string[] = [];
   let queued = 0;
   let inFlight = 0;

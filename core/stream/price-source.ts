@@ -29,7 +29,7 @@ export function createPriceSource({ bus }: Gateway, venue: Venue): PriceSource {
     const pairs = moved;
     moved = new Set(); // cleared before the publish: prices that fail now are published with their next change
     const changed = update(pairs);
-    if (changed.length > 0) await topic.tell(changed);
+    if (changed.length > 0) await topic.publish(changed);
   };
 
   /** Changes that arrive during a publish are published together afterwards: with many listeners updates get rarer, not older. */

@@ -1,6 +1,6 @@
 import type { Venue } from '../gateway.js';
 import type { Share } from './address-shares.js';
-import type { Line, LineListener } from './line.js';
+import type { Connection, ConnectionListener } from './connection.js';
 
 /** The client of a connection. */
 export interface Peer {
@@ -18,5 +18,5 @@ export interface SocketRoute {
   /** Doubled and trailing slashes in the path are ignored. */
   readonly takesSpareSlashes?: boolean;
   /** Called once the handshake is done. */
-  open(venue: Venue, line: Line, peer: Peer): LineListener;
+  open(venue: Venue, line: Connection, peer: Peer): ConnectionListener;
 }

@@ -63,7 +63,7 @@ export function createStateSource<Read, State>(
     const isSame = published?.text === text && published.value.cursor === value.cursor;
     const isChanged = published?.text !== text;
     if (!isSame) published = { text, value };
-    if (isChanged) topic.tell(value);
+    if (isChanged) topic.publish(value);
   };
 
   const read = async (): Promise<void> => {

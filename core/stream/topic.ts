@@ -5,18 +5,18 @@ import type { Cancel } from '../types.js';
 /** Publishes items to listeners. A listener that throws does not affect the others. */
 export interface Topic<Item> {
   readonly listen: (listener: (item: Item) => void) => Cancel;
-  readonly tell: (item: Item) => void;
+  readonly publish: (item: Item) => void;
 }
 
 export function createTopic<Item>(name: string, log: Logger): Topic<Item> {
   const bus = createBus<{ item: Item }>((_kind, error) => log.error('stream.listener-failed', { name, error }));
-  return { listen: (listener) => bus.on('item', listener), tell: (item) => bus.emit('item', item) };
+  return { listen: (listener) => bus.on('item', listener), publish: (item) => bus.emit('item', item) };
 }
 
 export interface CrowdTopic<Item> {
   readonly listen: (listener: (item: Item) => void) => Cancel;
   /** Resolves when every listener that was subscribed at the call and still is has been called. */
-  readonly tell: (item: Item) => Promise<void>;
+  readonly publish: (item: Item) => Promise<void>;
 }
 
 /** Listeners called per turn of the event loop; this many take a few milliseconds. */
@@ -42,7 +42,7 @@ export function createCrowdTopic<Item>(name: string, log: Logger): CrowdTopic<It
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    async tell(item) {
+    async publish(item) {
       const all = [...listeners];
       for (let from = 0; from < all.length; from += AT_ONCE) {
         callAll(all.slice(from, from + AT_ONCE), item);

@@ -29,7 +29,7 @@ export function createTradeSource(venue: Venue, symbol: string): TradeSource {
   const topic = createTopic<TopicItem>('trades', venue.log);
   const show = (trade: MarketTrade): ShownTrade => describeTrade(symbolOf(pair), trade);
   const stop = venue.feed.on('trade', (trade) => {
-    if (trade.pairIndex === pair.index) topic.tell({ trade, shown: show(trade) });
+    if (trade.pairIndex === pair.index) topic.publish({ trade, shown: show(trade) });
   });
 
   return {

@@ -12,7 +12,7 @@ import { createPollRing } from './poll-ring.js';
 import { createPositionSource, POSITION_POLLS } from './position-source.js';
 import { createPriceSource, type PriceSource } from './price-source.js';
 import { createShared, type Held } from './shared.js';
-import { createStandingSource, type Credential, type StandingSource } from './standing-source.js';
+import { watchCredential, type Credential, type CredentialWatch } from './watch-credential.js';
 import type { StateSource } from './state-source.js';
 import { createTradeSource, type TradeSource } from './trade-source.js';
 
@@ -28,7 +28,7 @@ export interface VenueStream {
   /** An account's journal from a cursor on, each entry exactly once. */
   journal(options: FollowOptions): Cancel;
   /** Watches a credential for the connections that use it. */
-  standing(credential: Credential): Held<StandingSource>;
+  credential(credential: Credential): Held<CredentialWatch>;
   /** How many sources are open. */
   size(): number;
 }
@@ -48,9 +48,9 @@ export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
     ({ symbol, interval }: Chart) => `${symbol} ${interval}`,
     ({ symbol, interval }) => createCandleSource(gateway, venue, symbol, interval),
   );
-  const standings = createShared(
+  const credentials = createShared(
     (credential: Credential) => (credential.kind === 'agent' ? `${credential.agent} ${credential.trader}` : credential.hash),
-    (credential) => createStandingSource(gateway, venue, credential),
+    (credential) => watchCredential(gateway, venue, credential),
   );
   const journal = createJournalHub(gateway, venue);
   const positionPolls = createPollRing(venue.clock, POSITION_POLLS);
@@ -59,7 +59,7 @@ export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
     createPositionSource({ gateway, venue, journal, polls: positionPolls, trader }),
   );
   const accounts = createShared(itself, (trader: Address) => createAccountSource({ gateway, venue, journal, polls: walletPolls, trader }));
-  const counted = [prices, books, trades, candles, standings, positions, accounts, journal];
+  const counted = [prices, books, trades, candles, credentials, positions, accounts, journal];
   return {
     venue,
     prices: () => prices.hold(''),
@@ -69,7 +69,7 @@ export function createVenueStream(gateway: Gateway, venue: Venue): VenueStream {
     positions: (trader) => positions.hold(trader),
     account: (trader) => accounts.hold(trader),
     journal: (options) => followJournal(gateway, venue, journal, options),
-    standing: (credential) => standings.hold(credential),
+    credential: (credential) => credentials.hold(credential),
     size: () => counted.reduce((sum, { size }) => sum + size(), 0),
   };
 }

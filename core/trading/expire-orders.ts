@@ -5,7 +5,7 @@ const EXPIRE_EVERY_MS = 500;
 const RELEASE_EVERY_MS = 5_000;
 
 /** Expires prepared orders, and releases the spending reserved by unsent changes of resting orders. Runs on every replica; row updates make it safe. The returned function stops it. */
-export function lapseOrders({ store, metrics }: Gateway, venue: Venue): () => Promise<void> {
+export function expireOrders({ store, metrics }: Gateway, venue: Venue): () => Promise<void> {
   let running: Promise<void> | null = null;
   let lastFault: string | null = null;
   let releasedAt = Number.NEGATIVE_INFINITY;
@@ -19,7 +19,7 @@ export function lapseOrders({ store, metrics }: Gateway, venue: Venue): () => Pr
 
   async function expire(): Promise<void> {
     try {
-      const count = await store.orders.lapse(venue.definition.slug, venue.clock.now());
+      const count = await store.orders.expire(venue.definition.slug, venue.clock.now());
       if (count > 0) {
         metrics.finished(venue.definition.slug, 'expired', count);
         venue.log.info('orders.lapsed', { count });

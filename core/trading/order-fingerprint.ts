@@ -42,7 +42,7 @@ function fingerprintWith(gateway: Gateway, venue: Venue, request: OrderRequest):
 /** For writes without an order request: hash of the trader's call. */
 export const fingerprintOfCall = (gateway: Gateway, inner: Hex): Hex => hashOf(gateway, Buffer.from(inner.slice(2), 'hex'));
 
-const hashOf = ({ entrance }: Gateway, bytes: Uint8Array): Hex => `0x${Buffer.from(entrance.crypto.keccak(bytes)).toString('hex')}`;
+const hashOf = ({ access }: Gateway, bytes: Uint8Array): Hex => `0x${Buffer.from(access.crypto.keccak(bytes)).toString('hex')}`;
 
 /** Zero is equal to absent. */
 const text = (value: Decimal | undefined): string | null => (value === undefined || value.units === 0n ? null : formatDecimal(value));

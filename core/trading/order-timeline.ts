@@ -3,7 +3,7 @@ import type { OrderStatus } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { explainRefusal, type Refusal } from './explain-refusal.js';
-import type { KnownOrder, OrderStory } from '../ports/stores/orders.js';
+import type { KnownOrder, OrderHistory } from '../ports/stores/orders.js';
 import { momentOf, stepsOf, type Step } from './timeline-steps.js';
 
 export interface TimedStep extends Step {
@@ -32,14 +32,17 @@ export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trade
   if (!ORDER_ID.test(id)) throw new GatewayError('ORDER_NOT_FOUND', { id });
   // The journal is read first, so that every journalled event is in the history read after it.
   const entries = await store.journal.ofOrder(slug, BigInt(id));
-  const [story, known] = await Promise.all([store.orders.story(slug, trader, BigInt(id)), store.orders.find(slug, trader, BigInt(id))]);
-  if (story === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
+  const [history, known] = await Promise.all([
+    store.orders.timeline(slug, trader, BigInt(id)),
+    store.orders.find(slug, trader, BigInt(id)),
+  ]);
+  if (history === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
   return {
     id,
     status: known?.order.status ?? null,
-    steps: timed(stepsOf(story, entries)),
-    refusal: known === null ? null : refusalOf(venue, known, story),
-    repeats: story.repeats.map(String),
+    steps: timed(stepsOf(history, entries)),
+    refusal: known === null ? null : refusalOf(venue, known, history),
+    repeats: history.repeats.map(String),
     repeatOf: known?.repeatOf?.toString() ?? null,
   };
 }
@@ -54,7 +57,7 @@ function timed(steps: readonly Step[]): TimedStep[] {
   }));
 }
 
-function refusalOf(venue: Venue, { order }: KnownOrder, { events }: OrderStory): Refusal | null {
+function refusalOf(venue: Venue, { order }: KnownOrder, { events }: OrderHistory): Refusal | null {
   if (order.status !== 'rejected') return null;
   const current = events.flatMap(({ event, isTakenBack }) => (isTakenBack ? [] : [event]));
   const refused = current.findLast((event) => event.kind === 'refused' || event.kind === 'reverted');

@@ -205,7 +205,7 @@ async function renew(
 ): Promise<PreparedOrder> {
   const { slug } = venue.definition;
   const made = await draft(gateway, venue, caller, request);
-  if (order.status === 'prepared') await gateway.store.orders.lapse(slug, venue.clock.now());
+  if (order.status === 'prepared') await gateway.store.orders.expire(slug, venue.clock.now());
   return withOthers(gateway, venue, caller, made, async () => {
     const placed = await gateway.store.orders.renew(slug, id, made.draft);
     if (placed.kind !== 'moved-on') return answerPlaced(gateway, venue, caller, request, made, placed);

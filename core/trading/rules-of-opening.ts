@@ -47,7 +47,7 @@ export async function foreseeRefusal(
   const opens = translation.kind === 'legs' ? translation.legs.flatMap(({ intent }) => (intent.kind === 'open' ? [intent] : [])) : [];
   if (opens.length === 0) return null;
   const question = guardQuestion(gateway, venue, trader, instead);
-  const { rules, facts, insteadUsd } = await gateway.store.rules.standing(venue.definition.slug, trader, question, 'needed');
+  const { rules, facts, insteadUsd } = await gateway.store.rules.rulesWithFacts(venue.definition.slug, trader, question, 'needed');
   const notionalUsd = opens.reduce((total, terms) => total + notionalOf(question, terms), 0n);
   const refusal = guardRefusal(rules, facts, { notionalUsd, insteadUsd, freedUsd: 0n });
   if (refusal?.rule === 'daily-transactions') await alertQuota(gateway.alerts, venue.definition, trader, refusal);

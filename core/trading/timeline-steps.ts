@@ -2,7 +2,7 @@ import type { ChainEvent } from '../domain/chain-event.js';
 import type { OrderStatus } from '../domain/order.js';
 import type { JournalEntry } from '../ports/stores/journal.js';
 import type { Hex } from '../types.js';
-import type { OrderStory } from '../ports/stores/orders.js';
+import type { OrderHistory } from '../ports/stores/orders.js';
 
 export const STEPS = [
   'validated',
@@ -80,7 +80,7 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
 }
 
 /** All steps, sorted by the time the gateway saw them, because block timestamps are only whole seconds. */
-export function stepsOf({ events }: OrderStory, entries: readonly JournalEntry[]): Step[] {
+export function stepsOf({ events }: OrderHistory, entries: readonly JournalEntry[]): Step[] {
   const seen = createSightings(entries);
   const steps = events.flatMap(({ event, isTakenBack }) => {
     const { blockNumber, txHash, at } = event.place;

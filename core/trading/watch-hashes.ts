@@ -36,7 +36,7 @@ export async function watchHashes(gateway: Gateway, venue: Venue, cursor: ChainC
   const now = venue.clock.now();
   const due = orders.filter(({ order }, at) => seen[at] === 'nothing' && order.expiresAt !== null && order.expiresAt <= now);
   if (due.length > 0)
-    await gateway.store.orders.lapse(
+    await gateway.store.orders.expire(
       slug,
       now,
       due.map(({ id }) => id),

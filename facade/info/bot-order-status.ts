@@ -1,14 +1,14 @@
 import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { sizeOfFills, type OrderFills } from './order-fills.js';
-import { askedSize, showRecord, statusOf, type HlStatus, type OrderWithStatus, type Whose } from './order-shapes.js';
+import { askedSize, showRecord, statusOf, type HlStatus, type OrderWithStatus, type AccountContext } from './order-shapes.js';
 
 /**
  * The status of a bot's order from all orders of ours that it became: open while one of them is. It is filled if the whole size was
  * executed; if less was, it is canceled, with the rest as its size. An execution too small to show still counts as one.
  */
 export function recordStatus(
-  { universe, venue }: Whose,
+  { universe, venue }: AccountContext,
   record: ExchangeRecord,
   orders: readonly SeenOrder[],
   fills: OrderFills,

@@ -1,7 +1,10 @@
-import type { OrderWithStatus, Whose } from './order-shapes.js';
+import type { OrderWithStatus, AccountContext } from './order-shapes.js';
 
 /** Gives orders canceled by a schedule their own status. A bot's order may be several of ours, each with its own id. */
-export async function withCancelWords({ gateway, venue, trader }: Whose, shown: readonly OrderWithStatus[]): Promise<OrderWithStatus[]> {
+export async function withCancelWords(
+  { gateway, venue, trader }: AccountContext,
+  shown: readonly OrderWithStatus[],
+): Promise<OrderWithStatus[]> {
   const { slug } = venue.definition;
   const oids = shown.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
   const records = await gateway.store.exchange.ofOids(slug, trader, oids);

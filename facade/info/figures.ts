@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { DayTotal } from '../../core/ports/stores/history.js';
 import type { Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
-import { standingOf } from '../../core/trading/rules-standing.js';
+import { standingOf } from '../../core/trading/describe-rules.js';
 import { ZERO_TEXT, formatRate, formatUsd } from '../format.js';
 import { accountValue } from './clearinghouse.js';
 import type { InfoContext } from './info-type.js';
@@ -83,7 +83,7 @@ export async function rateLimitOf(context: InfoContext, trader: Address) {
   return {
     cumVlm: formatUsd(volumeOf(totals)),
     nRequestsUsed: facts.dayTransactions,
-    nRequestsCap: rules.dailyTransactions ?? gateway.entrance.limits['agent-writes'] * MINUTES_OF_A_DAY,
+    nRequestsCap: rules.dailyTransactions ?? gateway.access.limits['agent-writes'] * MINUTES_OF_A_DAY,
     nRequestsSurplus: 0,
   };
 }

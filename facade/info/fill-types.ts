@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Coin, Time, User, infoType, type InfoType } from './info-type.js';
 import { listFills } from './fills.js';
 import { fundingHistory } from './funding-history.js';
-import { whose } from './whose.js';
+import { readAccount } from './read-account.js';
 
 const MOST_FILLS = 2_000;
 /** Later than any block. */
@@ -16,14 +16,14 @@ export const FILL_TYPES: readonly InfoType[] = [
     type: 'userFills',
     fields: z.object({ user: User, aggregateByTime: Aggregate }),
     answer: async (context, { user, aggregateByTime }) =>
-      listFills(await whose(context, user), { from: 0, to: FOREVER, limit: MOST_FILLS, newestFirst: true }, aggregateByTime === true),
+      listFills(await readAccount(context, user), { from: 0, to: FOREVER, limit: MOST_FILLS, newestFirst: true }, aggregateByTime === true),
   }),
   infoType({
     type: 'userFillsByTime',
     fields: z.object({ user: User, startTime: Time, endTime: Time.nullish(), aggregateByTime: Aggregate, reversed: z.boolean().nullish() }),
     answer: async (context, { user, startTime, endTime, reversed, aggregateByTime }) => {
       const window = { from: startTime, to: endTime ?? FOREVER, limit: MOST_FILLS, newestFirst: reversed === true };
-      return listFills(await whose(context, user), window, aggregateByTime === true);
+      return listFills(await readAccount(context, user), window, aggregateByTime === true);
     },
   }),
   // Holding costs stay in a trade until it is closed, so there are no funding payments to list.

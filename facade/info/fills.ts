@@ -8,7 +8,7 @@ import type { Protection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { ZERO_TEXT, formatSize, formatTick, formatUsd, withPoint } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
-import { shownOrderSize, sizeOf, type Whose } from './order-shapes.js';
+import { shownOrderSize, sizeOf, type AccountContext } from './order-shapes.js';
 import { excessId, showExecutions, type Execution, type ShownPart } from './shown-fills.js';
 
 const NO_HASH = `0x${'0'.repeat(64)}`;
@@ -29,13 +29,13 @@ export interface ShownFill {
 }
 
 /** All executions of a time range, in wire format. */
-export async function listFills(whose: Whose, window: FillWindow, isJoined = false): Promise<WireFill[]> {
+export async function listFills(whose: AccountContext, window: FillWindow, isJoined = false): Promise<WireFill[]> {
   const fills = await readFills(whose, window);
   return (isJoined ? joinFills(fills) : fills.map(({ wire }) => wire)).slice(0, window.limit);
 }
 
 /** The same with what each was made from. `limit` counts executions. */
-export async function readFills(whose: Whose, window: FillWindow): Promise<ShownFill[]> {
+export async function readFills(whose: AccountContext, window: FillWindow): Promise<ShownFill[]> {
   const { gateway, venue, trader } = whose;
   const { slug } = venue.definition;
   const { history } = gateway.store.facade;
@@ -70,7 +70,7 @@ interface OfOrder {
 }
 
 /** The order of each fill, by fill id. */
-async function ordersOf(whose: Whose, found: readonly SeenFill[]): Promise<Map<bigint, OfOrder>> {
+async function ordersOf(whose: AccountContext, found: readonly SeenFill[]): Promise<Map<bigint, OfOrder>> {
   if (found.length === 0) return new Map();
   const { gateway, venue, trader } = whose;
   const { slug } = venue.definition;
@@ -89,7 +89,7 @@ async function ordersOf(whose: Whose, found: readonly SeenFill[]): Promise<Map<b
 }
 
 /** Oldest first. */
-function show({ venue, universe, trader }: Whose, found: readonly SeenFill[], orders: ReadonlyMap<bigint, OfOrder>): ShownFill[] {
+function show({ venue, universe, trader }: AccountContext, found: readonly SeenFill[], orders: ReadonlyMap<bigint, OfOrder>): ShownFill[] {
   const config = venue.feed.config();
   const known = found
     .flatMap((fill) => {
@@ -140,7 +140,7 @@ const opens = ({ action }: Executed): boolean => action === 'open' || action ===
 const isBuy = (executed: Executed): boolean => opens(executed) === executed.terms.long;
 
 /** Ids for executions without an order: the take profit or stop loss that was hit, otherwise the position's id. */
-async function idsWithoutOrder({ gateway, venue, trader }: Whose, fills: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
+async function idsWithoutOrder({ gateway, venue, trader }: AccountContext, fills: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
   const { slug } = venue.definition;
   const alone = fills.filter(({ by }) => by === null);
   const triggered = alone.flatMap((fill) => {

@@ -3,7 +3,7 @@ import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { ResponseCache } from '../../http/response-cache.js';
 import { parseJson } from '../../http/json-bounds.js';
-import { JSON_TYPE, TEXT_TYPE, type Answer, type Door } from '../door.js';
+import { JSON_TYPE, TEXT_TYPE, type Answer, type Endpoint } from '../endpoint.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';
 import { createDayFigures } from './day-figures.js';
@@ -18,7 +18,7 @@ const UNREADABLE: Answer = { status: 400, type: TEXT_TYPE, body: 'Failed to pars
 /** Longer requests are answered but not cached. */
 const LONGEST_HOT = 256;
 
-export interface InfoHandler extends Door {
+export interface InfoHandler extends Endpoint {
   /** Answers a parsed request of the WebSocket's `post`; null if no request type fits. */
   readonly ask: (venue: Venue, request: unknown, address: string) => Promise<{ readonly type: string; readonly data: unknown } | null>;
 }

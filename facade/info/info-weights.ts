@@ -47,26 +47,26 @@ export interface Scale {
   charge(address: string, type: string, answer: unknown): void;
 }
 
-export function createScale({ entrance }: Pick<Gateway, 'entrance'>): Scale {
+export function createScale({ access }: Pick<Gateway, 'access'>): Scale {
   return {
     weighLength(address, bytes) {
-      if (bytes >= BYTES_PER_WEIGHT) refuseExceeded([entrance.countWeight(address, Math.floor(bytes / BYTES_PER_WEIGHT))]);
+      if (bytes >= BYTES_PER_WEIGHT) refuseExceeded([access.countWeight(address, Math.floor(bytes / BYTES_PER_WEIGHT))]);
     },
     weigh(address, type) {
-      const window = entrance.countWeight(address, WEIGHTS.get(type) ?? USUAL);
+      const window = access.countWeight(address, WEIGHTS.get(type) ?? USUAL);
       refuseExceeded([window]);
       return window;
     },
     charge(address, type, answer) {
       const weight = weightOf(answer, ITEMS_PER_WEIGHT.get(type));
-      if (weight > 0) entrance.chargeWeight(address, weight);
+      if (weight > 0) access.chargeWeight(address, weight);
     },
   };
 }
 
 /** Weighs the reading, hashing and checking of an action by its length, independent of its signer. Throws when the address exceeds its limit. */
-export function weighAction({ entrance }: Pick<Gateway, 'entrance'>, address: string, bytes: number): Window {
-  const window = entrance.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
+export function weighAction({ access }: Pick<Gateway, 'access'>, address: string, bytes: number): Window {
+  const window = access.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
   refuseExceeded([window]);
   return window;
 }

@@ -8,7 +8,15 @@ import type { KnownProtection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import { firstHit, positionBase } from './open-orders.js';
-import { showProtection, showRecord, sizeOf, type HlStatus, type Protected, type OrderWithStatus, type Whose } from './order-shapes.js';
+import {
+  showProtection,
+  showRecord,
+  sizeOf,
+  type HlStatus,
+  type Protected,
+  type OrderWithStatus,
+  type AccountContext,
+} from './order-shapes.js';
 
 /** A take profit or stop loss with an id, and the bot's order if a bot set it. */
 export interface NumberedLevel {
@@ -37,13 +45,13 @@ interface Standing {
 }
 
 /** Each level as an order with its status, in the given order; null if its trade is unknown. */
-export async function levelStatuses(whose: Whose, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
+export async function levelStatuses(whose: AccountContext, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
   if (levels.length === 0) return [];
   const facts = await readFacts(whose, [...new Set(levels.map(({ guard }) => guard.tradeIndex))]);
   return levels.map((level) => showLevel(whose, facts, level));
 }
 
-async function readFacts({ gateway, venue, trader }: Whose, indices: readonly number[]): Promise<Facts> {
+async function readFacts({ gateway, venue, trader }: AccountContext, indices: readonly number[]): Promise<Facts> {
   const { account, facade } = gateway.store;
   const { slug } = venue.definition;
   const positions = new Map((await account.openPositions(slug, trader)).map(({ tradeIndex, position }) => [tradeIndex, position]));
@@ -56,7 +64,7 @@ async function readFacts({ gateway, venue, trader }: Whose, indices: readonly nu
   return { positions, last, resting, ends: endsOf(steps) };
 }
 
-function showLevel(whose: Whose, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
+function showLevel(whose: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
   const { guard, record, isAwaited } = level;
   const standing = onPosition(whose, facts, level) ?? onClosed(whose, facts, guard) ?? onOrder(whose, facts, guard);
   const asset = standing && whose.universe.assets[standing.pairIndex];
@@ -69,7 +77,7 @@ function showLevel(whose: Whose, facts: Facts, level: NumberedLevel): OrderWithS
 }
 
 /** A level is open as long as its trade has exactly that price, or is about to get it. */
-function onPosition({ venue }: Whose, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
+function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const position = positions.get(tradeIndex);
   if (!position) return null;
@@ -85,7 +93,7 @@ function onPosition({ venue }: Whose, { positions, ends }: Facts, { guard, recor
   };
 }
 
-function onClosed({ venue }: Whose, { last, ends }: Facts, guard: KnownProtection): Standing | null {
+function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: KnownProtection): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const executed = last.get(tradeIndex);
   if (!executed) return null;
@@ -104,7 +112,7 @@ export function endOf(kind: KnownProtection['kind'], action: Executed['action'])
   return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
 }
 
-function onOrder({ venue }: Whose, { resting, ends }: Facts, guard: KnownProtection): Standing | null {
+function onOrder({ venue }: AccountContext, { resting, ends }: Facts, guard: KnownProtection): Standing | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const seen = resting.get(tradeIndex);
   if (!seen) return null;

@@ -10,9 +10,9 @@ import type { KnownProtection, Protection } from '../../core/ports/stores/protec
 import { askedLevel, keptPrice } from '../trade/plan/asked-level.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { isReplyPending } from './bot-order-status.js';
-import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type Whose } from './order-shapes.js';
+import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type AccountContext } from './order-shapes.js';
 
-interface Found extends Whose {
+interface Found extends AccountContext {
   readonly config: MarketConfig;
   readonly orders: readonly SeenOrder[];
   readonly positions: readonly ListedPosition[];
@@ -30,14 +30,14 @@ interface Found extends Whose {
  * Everything that can trade without further action of its owner, newest first: resting orders of any origin, facade orders that are
  * being sent, and the TP/SL of positions. Native market orders that are being sent are not listed.
  */
-export async function openOrders(whose: Whose): Promise<FrontendOrder[]> {
+export async function openOrders(whose: AccountContext): Promise<FrontendOrder[]> {
   const found = await findAll(whose);
   const standing = [...restingOrders(found), ...attachedOrders(found)];
   return [...standing, ...awaitedOrders(found, standing)].sort((a, b) => b.oid - a.oid);
 }
 
 /** Open orders that are the TP/SL of a position, or of what a resting order will open. */
-export async function openLevels(whose: Whose): Promise<OpenLevels> {
+export async function openLevels(whose: AccountContext): Promise<OpenLevels> {
   const found = await findAll(whose);
   const attached = attachedOrders(found);
   const standing = [...restingOrders(found).flatMap(({ children }) => children), ...attached];
@@ -50,7 +50,7 @@ export interface OpenLevels {
   readonly awaited: readonly FrontendOrder[];
 }
 
-async function findAll(whose: Whose): Promise<Found> {
+async function findAll(whose: AccountContext): Promise<Found> {
   const { gateway, venue, trader } = whose;
   const { facade, account, exchange } = gateway.store;
   const { slug } = venue.definition;

@@ -1,7 +1,7 @@
 import { NEWEST_FILLS, type SeenOrder } from '../../core/ports/stores/history.js';
 import { ZERO_TEXT } from '../format.js';
 import { readFills, type ShownFill } from './fills.js';
-import type { OrderWithStatus, Whose } from './order-shapes.js';
+import type { OrderWithStatus, AccountContext } from './order-shapes.js';
 import { fillOfExcess } from './shown-fills.js';
 
 /** The fills of some orders, in the same form as all other replies. */
@@ -20,7 +20,7 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 const LAST_OF_SECOND = 999;
 
 /** `isToNow`: also reads executions after the last of these orders. */
-export async function fillsOf(whose: Whose, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
+export async function fillsOf(whose: AccountContext, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
   const times = orders.flatMap(({ order }) => order.fill?.at ?? []);
   if (times.length === 0) return NO_FILLS;
   const to = isToNow ? FOREVER : Math.max(...times) + LAST_OF_SECOND;
@@ -64,7 +64,7 @@ export function excessOrder({ wire, part }: ShownFill): OrderWithStatus {
 }
 
 /** By id; null if no execution of the trader exceeded its order under that id. */
-export async function findExcess(whose: Whose, oid: bigint): Promise<OrderWithStatus | null> {
+export async function findExcess(whose: AccountContext, oid: bigint): Promise<OrderWithStatus | null> {
   const id = fillOfExcess(oid);
   if (id === null) return null;
   const { gateway, venue, trader } = whose;

@@ -48,7 +48,7 @@ export interface OrderWithStatus {
   readonly statusTimestamp: number;
 }
 
-export interface Whose {
+export interface AccountContext {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly universe: Universe;

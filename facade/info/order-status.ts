@@ -8,9 +8,9 @@ import { recordStatus } from './bot-order-status.js';
 import { withCancelWords } from './cancel-words.js';
 import { endOf, levelStatuses, type NumberedLevel } from './level-status.js';
 import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
-import { isTrade, showOrder, showRecord, statusOf, type OrderWithStatus, type Whose } from './order-shapes.js';
+import { isTrade, showOrder, showRecord, statusOf, type OrderWithStatus, type AccountContext } from './order-shapes.js';
 
-function withStatus({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
+function withStatus({ venue, universe }: AccountContext, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const asset = universe.assets[seen.order.pairIndex];
   if (!asset || !isTrade(seen.order)) return null;
   const filled = sizeOfFills(fills.of(seen.id));
@@ -22,7 +22,7 @@ function withStatus({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFil
 }
 
 /** Newest first; several orders of ours that are one of the bot's appear as one. */
-export async function orderHistory(whose: Whose, limit: number): Promise<OrderWithStatus[]> {
+export async function orderHistory(whose: AccountContext, limit: number): Promise<OrderWithStatus[]> {
   const { gateway, venue, trader } = whose;
   const { slug } = venue.definition;
   const seen = await gateway.store.facade.history.orders(slug, trader, limit);
@@ -46,7 +46,7 @@ export async function orderHistory(whose: Whose, limit: number): Promise<OrderWi
 }
 
 /** TP/SL that are no orders of ours: those of bots, and those that were set on chain and listed once. */
-async function levelHistory(whose: Whose, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
+async function levelHistory(whose: AccountContext, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
   const { gateway, venue, trader } = whose;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
@@ -73,7 +73,7 @@ async function levelHistory(whose: Whose, limit: number, ofOrders: ReadonlySet<b
 }
 
 /** By id, or by the client's own id; null if the trader has no such order. */
-export async function findOrder(whose: Whose, oid: number | string): Promise<OrderWithStatus | null> {
+export async function findOrder(whose: AccountContext, oid: number | string): Promise<OrderWithStatus | null> {
   const { gateway, venue, trader } = whose;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
@@ -90,7 +90,7 @@ export async function findOrder(whose: Whose, oid: number | string): Promise<Ord
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
 
 /** A level set by an order of its own that stood until its position ended gets the same final status as any level. */
-async function endsOfLevels({ gateway, venue, trader }: Whose, seen: readonly SeenOrder[]): Promise<Ending> {
+async function endsOfLevels({ gateway, venue, trader }: AccountContext, seen: readonly SeenOrder[]): Promise<Ending> {
   const trades = seen.flatMap(({ order }) => (isTakenLevel(order) && order.tradeIndex !== null ? [order.tradeIndex] : []));
   const last = await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [...new Set(trades)]);
   return (shown, { order }) => {
@@ -105,11 +105,11 @@ async function endsOfLevels({ gateway, venue, trader }: Whose, seen: readonly Se
 
 const isTakenLevel = (order: Order): boolean => levelOf(order) !== null && order.status === 'canceled';
 
-async function withCancelStatus(whose: Whose, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
+async function withCancelStatus(whose: AccountContext, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
   return shown && ((await withCancelWords(whose, [shown]))[0] ?? shown);
 }
 
-async function findRecorded(whose: Whose, record: ExchangeRecord): Promise<OrderWithStatus | null> {
+async function findRecorded(whose: AccountContext, record: ExchangeRecord): Promise<OrderWithStatus | null> {
   const { gateway, venue, trader } = whose;
   const { history, protections } = gateway.store.facade;
   const { slug } = venue.definition;
@@ -135,7 +135,7 @@ const parentOf = (place: ChildPlace): Order | null => ('parent' in place ? (plac
 
 /** A child that no trade and no resting order ever had: its parent is pending or failed. */
 function childStatus(
-  { universe }: Whose,
+  { universe }: AccountContext,
   record: ExchangeRecord,
   { isOpen, parent }: { readonly isOpen: boolean; readonly parent: Order | null },
 ): OrderWithStatus | null {
@@ -146,7 +146,7 @@ function childStatus(
 }
 
 /** The level was or will be set again under another id. */
-function setAgain({ universe }: Whose, record: ExchangeRecord, isAwaited: boolean): OrderWithStatus | null {
+function setAgain({ universe }: AccountContext, record: ExchangeRecord, isAwaited: boolean): OrderWithStatus | null {
   const asset = universe.assets[record.pairIndex];
   const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
   const status = isAwaited ? 'open' : 'canceled';

@@ -4,7 +4,7 @@ import { Dex, User, infoType, isOtherDex } from './info-type.js';
 import { openOrders } from './open-orders.js';
 import { plainOrder, type FrontendOrder } from './order-shapes.js';
 import { findOrder, orderHistory } from './order-status.js';
-import { whose } from './whose.js';
+import { readAccount } from './read-account.js';
 import type { Address } from '../../core/types.js';
 
 const OfUser = z.object({ user: User, dex: Dex });
@@ -16,7 +16,7 @@ const Cloid = z
   .transform((text) => text.toLowerCase());
 
 async function listOpen(context: InfoContext, user: Address, dex: z.output<typeof Dex>): Promise<FrontendOrder[]> {
-  return isOtherDex(dex) ? [] : openOrders(await whose(context, user));
+  return isOtherDex(dex) ? [] : openOrders(await readAccount(context, user));
 }
 
 /** Children of a resting order are part of its row in one format, and separate rows in the other. */
@@ -33,13 +33,13 @@ export const ORDER_TYPES: readonly InfoType[] = [
     type: 'orderStatus',
     fields: z.object({ user: User, oid: z.union([z.int().nonnegative(), Cloid]) }),
     answer: async (context, { user, oid }) => {
-      const order = await findOrder(await whose(context, user), oid);
+      const order = await findOrder(await readAccount(context, user), oid);
       return order === null ? { status: 'unknownOid' } : { status: 'order', order };
     },
   }),
   infoType({
     type: 'historicalOrders',
     fields: z.object({ user: User }),
-    answer: async (context, { user }) => orderHistory(await whose(context, user), MOST_ORDERS),
+    answer: async (context, { user }) => orderHistory(await readAccount(context, user), MOST_ORDERS),
   }),
 ];

@@ -9,7 +9,7 @@ import type { Gateway, Venue } from '../../core/gateway.js';
 import { positionsMeant } from './background/flatten-positions.js';
 import { findTarget, type OrderName, type Target } from './plan/find-target.js';
 import type { RelayJob, SignedAction } from '../../core/ports/stores/relay.js';
-import type { RoomJobContext } from './background/follow-rooms.js';
+import type { ClosingSlippageJobContext } from './background/set-closing-slippages.js';
 import type { TradeAction } from '../actions/trade.js';
 import { readAction, type JobContext } from './reencode.js';
 
@@ -77,7 +77,7 @@ async function guards(
   store: Store,
   chain: ChainSlug,
   { id, trader }: SignedAction,
-  { oid, item, tradeIndex }: RoomJobContext,
+  { oid, item, tradeIndex }: ClosingSlippageJobContext,
 ): Promise<boolean> {
   const record = await store.exchange.find(chain, trader, oid);
   if (record?.action !== id || record.item !== item) return false;

@@ -37,7 +37,7 @@ export function readOrder(asset: Asset | undefined, wire: WireOrder, item: numbe
       cloid: wire.c ?? null,
       tp: 0n,
       sl: 0n,
-      roomP: 0n,
+      closingSlippageP: 0n,
     },
   };
 }

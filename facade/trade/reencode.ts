@@ -1,6 +1,6 @@
 import { encodeIntent } from '../../core/trading/encode-intent.js';
 import type { Intent } from '../../core/domain/intent.js';
-import { levelRoom } from '../../core/domain/relay/level-room.js';
+import { wantedClosingSlippage } from '../../core/domain/relay/closing-slippage.js';
 import { MAX_SLIPPAGE_P } from '../../core/domain/relay/price-bound.js';
 import { leverageForMargin } from '../../core/domain/relay/margin.js';
 import { translateOrder } from '../../core/domain/relay/translate-order.js';
@@ -8,7 +8,7 @@ import type { Hex } from '../../core/types.js';
 import type { FlattenJobContext } from './background/flatten-positions.js';
 import type { CancelJobContext } from './send/cancel-work.js';
 import type { ChildJobContext } from './send/change-child.js';
-import type { RoomJobContext } from './background/follow-rooms.js';
+import type { ClosingSlippageJobContext } from './background/set-closing-slippages.js';
 import type { MarginJobContext } from './send/relay-margin.js';
 import type { ReplaceJobContext } from './send/relay-modify.js';
 import type { RelayJob, SignedAction } from '../../core/ports/stores/relay.js';
@@ -20,7 +20,13 @@ import { exchangeOrder } from './read-order.js';
 
 /** What each job stores of its translation, besides its kind. `multiplier` is the market coin's. */
 export type JobContext =
-  OrderJobContext | ReplaceJobContext | ChildJobContext | CancelJobContext | MarginJobContext | RoomJobContext | FlattenJobContext;
+  | OrderJobContext
+  | ReplaceJobContext
+  | ChildJobContext
+  | CancelJobContext
+  | MarginJobContext
+  | ClosingSlippageJobContext
+  | FlattenJobContext;
 
 /**
  * Re-encodes a stored action from its signed text: the call to be signed must be among the returned ones. The relayer calls it for every
@@ -57,7 +63,7 @@ function intentsOf(
       return wire === null || !areSigned(action, context, multiplierOf) ? [] : orderIntents(wire, context, multiplierOf(wire.a));
     }
     case 'room':
-      return roomsOf(action, context.item, multiplierOf).map((slippageP) => ({
+      return closingSlippagesOf(action, context.item, multiplierOf).map((slippageP) => ({
         kind: 'protect',
         tradeIndex: context.tradeIndex,
         tp: null,
@@ -108,12 +114,12 @@ function childrenOf(action: TradeAction): readonly WireOrder[] | null {
 }
 
 /** The closing slippages of an item's levels: those of its children, or of the item if it is a level itself. */
-function roomsOf(action: TradeAction, item: number, multiplierOf: (asset: number) => bigint): readonly bigint[] {
+function closingSlippagesOf(action: TradeAction, item: number, multiplierOf: (asset: number) => bigint): readonly bigint[] {
   const children = childrenOf(action);
   const isParent = children !== null;
   return (children ?? [orderOf(action, item)]).flatMap((wire) => {
     const level = wire && exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire);
-    return level?.style.kind === 'trigger' && (isParent || level.reduceOnly) ? [levelRoom(level, MAX_SLIPPAGE_P)] : [];
+    return level?.style.kind === 'trigger' && (isParent || level.reduceOnly) ? [wantedClosingSlippage(level, MAX_SLIPPAGE_P)] : [];
   });
 }
 

@@ -20,7 +20,7 @@ export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'sch
   if (time !== undefined && time > venue.clock.now() + LATEST_MS) return refused(TEXTS.scheduledTooLate);
   const { trader, agent } = caller;
   // A schedule that cannot be executed is worse than none; removing one is always allowed.
-  const closed = time === undefined || venue.relayer === null ? null : closedText(venue.relayer.standing(caller.sender));
+  const closed = time === undefined || venue.relayer === null ? null : closedText(venue.relayer.walletMode(caller.sender));
   if (closed !== null) return refused(closed);
   const isSet = await gateway.store.exchange.schedule({
     chain: venue.definition.slug,

@@ -36,7 +36,7 @@ export function createAccountCache({ gateway, venue, journal, polls, trader }: A
 
   const forget = (): void => {
     known = null;
-    topic.tell(null);
+    topic.publish(null);
   };
   const cancels = [
     journal.listen(trader, () => {

@@ -3,10 +3,10 @@ import type { Address, Cancel } from '../../core/types.js';
 import { createOnce } from '../../core/stream/once.js';
 import { joinFills, readFills, type ShownFill } from '../info/fills.js';
 import { User } from '../info/info-type.js';
-import { updatedOrder, type Whose } from '../info/order-shapes.js';
+import { updatedOrder, type AccountContext } from '../info/order-shapes.js';
 import { orderHistory } from '../info/order-status.js';
-import { whose } from '../info/whose.js';
-import type { News } from './account-events.js';
+import { readAccount } from '../info/read-account.js';
+import type { AccountUpdates } from './account-events.js';
 import { frameText } from './frames.js';
 import { subscriptionType, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 
@@ -19,20 +19,20 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 interface Channel {
   readonly question: string;
   /** Sent first, read after listening began; null if the channel starts with the next event. */
-  readonly snapshot: ((owner: Whose, user: Address) => Promise<Snapshot>) | null;
-  readonly texts: (news: News, user: Address) => readonly string[];
+  readonly snapshot: ((owner: AccountContext, user: Address) => Promise<Snapshot>) | null;
+  readonly texts: (news: AccountUpdates, user: Address) => readonly string[];
 }
 
 interface Snapshot {
   readonly text: string;
   readonly items: readonly unknown[];
   /** Removes from later events what the snapshot already contains. */
-  readonly without: (news: News) => News;
+  readonly without: (news: AccountUpdates) => AccountUpdates;
 }
 
 /** Serialises an event once per subscribed address, which is the trader or one of its agents. */
-const textsOnce = (make: (news: News, user: Address) => readonly string[]): Channel['texts'] => {
-  const made = createOnce<News, Map<Address, readonly string[]>>(() => new Map());
+const textsOnce = (make: (news: AccountUpdates, user: Address) => readonly string[]): Channel['texts'] => {
+  const made = createOnce<AccountUpdates, Map<Address, readonly string[]>>(() => new Map());
   return (news, user) => {
     const known = made(news);
     const texts = known.get(user) ?? make(news, user);
@@ -48,7 +48,7 @@ const fillsText = (user: Address, fills: readonly object[], isSnapshot: boolean)
 
 const fillsSnapshot =
   (isJoined: boolean) =>
-  async (owner: Whose, user: Address): Promise<Snapshot> => {
+  async (owner: AccountContext, user: Address): Promise<Snapshot> => {
     const shown = await readFills(owner, { from: 0, to: FOREVER, limit: MOST, newestFirst: true });
     const known = new Set(shown.map(({ wire }) => wire.tid));
     const fills = wiresOf(shown, isJoined).slice(0, MOST);
@@ -67,7 +67,7 @@ const fillsChannel = (isJoined: boolean): Channel => ({
 const JOINED_FILLS = fillsChannel(true);
 
 /** The newest state of an order replaces earlier ones, so duplicates are harmless. */
-async function historySnapshot(owner: Whose, user: Address): Promise<Snapshot> {
+async function historySnapshot(owner: AccountContext, user: Address): Promise<Snapshot> {
   const orderHistoryRows = await orderHistory(owner, MOST);
   const text = frameText('userHistoricalOrders', { user, orderHistory: orderHistoryRows, isSnapshot: true });
   return { text, items: orderHistoryRows, without: (news) => news };
@@ -113,7 +113,7 @@ const CHANNELS = {
 } as const satisfies Record<string, Channel>;
 
 /** No event after the confirmation is missing or sent twice. */
-async function openStory(context: OpenContext, user: Address, channel: Channel): Promise<Opened> {
+async function openAccountEvents(context: OpenContext, user: Address, channel: Channel): Promise<Opened> {
   const { feeds, outbox, charge, lose } = context;
   const trader = await context.context.traderOf(user);
   const { part, release } = feeds.story(trader);
@@ -121,14 +121,14 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
   let isStopped = false;
   let isFirst = true;
   /** Events that arrive while a snapshot is read; null otherwise. */
-  let meanwhile: News[] | null = null;
+  let meanwhile: AccountUpdates[] | null = null;
 
-  const say = (news: News): void => channel.texts(news, user).forEach((text) => outbox.push(text));
+  const say = (news: AccountUpdates): void => channel.texts(news, user).forEach((text) => outbox.push(text));
 
   const sendSnapshot = async (): Promise<void> => {
     if (channel.snapshot === null || meanwhile !== null) return;
     meanwhile = [];
-    const { text, items, without } = await channel.snapshot(await whose(await feeds.readContext(), trader), user);
+    const { text, items, without } = await channel.snapshot(await readAccount(await feeds.readContext(), trader), user);
     // A snapshot after a reorganisation is not charged to the client.
     if (isFirst) charge(channel.question, items);
     isFirst = false;
@@ -145,7 +145,7 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
       lose('the account cannot be read');
     });
 
-  const onNews = (news: News): void => {
+  const onUpdates = (news: AccountUpdates): void => {
     if (meanwhile !== null) return void meanwhile.push(news);
     // The protocol has no message for a removed fill, so a new snapshot is sent.
     if (news.hasTakenBack && channel.snapshot !== null) return beginAgain();
@@ -160,7 +160,7 @@ async function openStory(context: OpenContext, user: Address, channel: Channel):
   }
   return {
     begin() {
-      cancel = part.listen({ onNews, onLost: () => lose('the account cannot be followed') });
+      cancel = part.listen({ onUpdates, onLost: () => lose('the account cannot be followed') });
       beginAgain();
     },
     stop() {
@@ -176,7 +176,7 @@ const row = (type: string, channel: Channel): SubscriptionType =>
     type,
     question: channel.question,
     fields: OfUser,
-    open: (context, { user }) => openStory(context, user, channel),
+    open: (context, { user }) => openAccountEvents(context, user, channel),
   });
 
 export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
@@ -191,7 +191,7 @@ export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
         .nullish()
         .transform((value) => value ?? false),
     }),
-    open: (context, { user, aggregateByTime }) => openStory(context, user, aggregateByTime ? JOINED_FILLS : CHANNELS.userFills),
+    open: (context, { user, aggregateByTime }) => openAccountEvents(context, user, aggregateByTime ? JOINED_FILLS : CHANNELS.userFills),
   }),
   row('userHistoricalOrders', CHANNELS.userHistoricalOrders),
   row('notification', CHANNELS.notification),

@@ -5,7 +5,7 @@ import { followJournal } from '../../core/stream/follow-journal.js';
 import type { JournalHub } from '../../core/stream/journal-hub.js';
 import { createTopic } from '../../core/stream/topic.js';
 import type { InfoContext } from '../info/info-type.js';
-import type { OrderWithStatus, Whose } from '../info/order-shapes.js';
+import type { OrderWithStatus, AccountContext } from '../info/order-shapes.js';
 import { excessOrder } from '../info/order-fills.js';
 import { describeCancels, type NonUserCancel } from './cancel-updates.js';
 import { describeFills, type FillUpdates } from './fill-updates.js';
@@ -13,15 +13,15 @@ import { createOrderUpdates } from './order-updates.js';
 import { createMovedStops } from './trigger-updates.js';
 
 /** The updates that result from some journal entries of an account. Computed once for all connections; lists may be empty. */
-export interface News extends FillUpdates {
+export interface AccountUpdates extends FillUpdates {
   readonly orders: readonly OrderWithStatus[];
   readonly nonUserCancels: readonly NonUserCancel[];
   /** One sentence per stop loss that the contract moved: where to and why. */
   readonly moved: readonly string[];
 }
 
-export interface StoryListener {
-  readonly onNews: (news: News) => void;
+export interface AccountListener {
+  readonly onUpdates: (news: AccountUpdates) => void;
   /** The account cannot be followed any more. */
   readonly onLost: () => void;
 }
@@ -29,13 +29,13 @@ export interface StoryListener {
 export interface AccountEvents {
   /** Once resolved, no update is missed. Rejects if the account cannot be read. */
   readonly ready: Promise<void>;
-  listen(listener: StoryListener): Cancel;
+  listen(listener: AccountListener): Cancel;
   readonly stop: Cancel;
 }
 
 const LOOK_MS = 500;
 
-export interface StoryOptions {
+export interface AccountEventsOptions {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly journal: JournalHub;
@@ -44,15 +44,15 @@ export interface StoryOptions {
 }
 
 /** Order and fill updates of an account in the facade's format, derived from its journal, whichever replica wrote it. */
-export function createAccountEvents({ gateway, venue, journal, readContext, trader }: StoryOptions): AccountEvents {
-  const news = createTopic<News>('facade story', venue.log);
+export function createAccountEvents({ gateway, venue, journal, readContext, trader }: AccountEventsOptions): AccountEvents {
+  const news = createTopic<AccountUpdates>('facade story', venue.log);
   const loss = createTopic<null>('facade story', venue.log);
   let isStopped = false;
   let cancel: Cancel = () => undefined;
-  const orderNews = createOrderUpdates();
+  const orderUpdates = createOrderUpdates();
   const movedStops = createMovedStops();
   // Markets are listed and delisted during its lifetime.
-  const readWhose = async (): Promise<Whose> => ({ gateway, venue, universe: (await readContext()).universe, trader });
+  const readContextNow = async (): Promise<AccountContext> => ({ gateway, venue, universe: (await readContext()).universe, trader });
 
   /** Updates are computed one after the other, because each is compared with the previous one. */
   let last: Promise<unknown> = Promise.resolve();
@@ -72,7 +72,7 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
   /** A level that was replaced in the same block, or never reaches the chain, ends without a journal entry. */
   const lookAgain = (): void => {
     stopLooking();
-    if (isStopped || !orderNews.isWaiting()) return;
+    if (isStopped || !orderUpdates.isWaiting()) return;
     stopLooking = venue.clock.after(LOOK_MS, () => {
       inTurn([]).catch((error: unknown) => {
         venue.log.warn('facade.levels-not-read', { error });
@@ -83,22 +83,22 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
 
   const publish = async (own: readonly JournalEntry[]): Promise<void> => {
     // Run in sequence: concurrent reads could see the same rows in different states.
-    const whose = await readWhose();
-    const changed = await orderNews.describe(whose, own);
+    const whose = await readContextNow();
+    const changed = await orderUpdates.describe(whose, own);
     const fills = await describeFills(whose, own);
     const orders = [...changed, ...fills.fills.filter(({ part }) => part.isExcess).map(excessOrder)];
     const nonUserCancels = await describeCancels(whose, orders);
     lookAgain();
-    if (!isStopped && own.length + orders.length > 0) news.tell({ orders, nonUserCancels, moved: movedStops(orders), ...fills });
+    if (!isStopped && own.length + orders.length > 0) news.publish({ orders, nonUserCancels, moved: movedStops(orders), ...fills });
   };
 
   const begin = async (): Promise<void> => {
     const after = await gateway.store.journal.last(venue.definition.slug, trader);
-    await orderNews.begin(await readWhose());
+    await orderUpdates.begin(await readContextNow());
     if (isStopped) return;
     const onFault = (error: unknown): void => {
       venue.log.error('facade.story-lost', { error });
-      loss.tell(null);
+      loss.publish(null);
     };
     cancel = followJournal(gateway, venue, journal, { trader, after, deliver, whenRoom: () => Promise.resolve(), onFault });
   };
@@ -107,8 +107,8 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
   ready.catch(() => undefined);
   return {
     ready,
-    listen({ onNews, onLost }) {
-      const cancels = [news.listen(onNews), loss.listen(onLost)];
+    listen({ onUpdates, onLost }) {
+      const cancels = [news.listen(onUpdates), loss.listen(onLost)];
       return () => cancels.forEach((end) => end());
     },
     stop() {

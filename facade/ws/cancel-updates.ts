@@ -1,4 +1,4 @@
-import { UNASKED_CANCELS, type HlStatus, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
+import { UNASKED_CANCELS, type HlStatus, type OrderWithStatus, type AccountContext } from '../info/order-shapes.js';
 
 /** An order that was canceled without a request of its owner. */
 export interface NonUserCancel {
@@ -9,7 +9,7 @@ export interface NonUserCancel {
 const isUnasked = (status: HlStatus): boolean => UNASKED_CANCELS.some((word) => word === status);
 
 /** Of the published updates: orders canceled by the contract, by a schedule, or by the relayer because the oracle did not answer. */
-export async function describeCancels({ gateway, venue }: Whose, published: readonly OrderWithStatus[]): Promise<NonUserCancel[]> {
+export async function describeCancels({ gateway, venue }: AccountContext, published: readonly OrderWithStatus[]): Promise<NonUserCancel[]> {
   const canceled = published.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
   const taken = await gateway.store.facade.history.takenBack(venue.definition.slug, canceled);
   const isOurs = ({ order, status }: OrderWithStatus): boolean => status === 'canceled' && taken.has(BigInt(order.oid));

@@ -41,7 +41,7 @@ export function createCandleFeed(stream: VenueStream, { asset, interval }: Chart
     const [candle] = joinCandles(own, shape);
     if (candle === undefined) return;
     latest = { key: String(start), text: frameText('candle', showCandle(asset, interval, candle)) };
-    topic.tell(latest);
+    topic.publish(latest);
   };
 
   const change = (changed: readonly ShownCandle[]): void => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Dex, User } from '../info/info-type.js';
 import { frameText } from './frames.js';
-import { SHARED_BY_ALL, subscriptionType, tellOnce, type SubscriptionType } from './subscription-type.js';
+import { SHARED_BY_ALL, subscriptionType, sendOnce, type SubscriptionType } from './subscription-type.js';
 
 const OfUser = z.object({ user: User });
 
@@ -11,7 +11,7 @@ const empty = (type: string, field: string): SubscriptionType =>
     type,
     question: SHARED_BY_ALL,
     fields: OfUser,
-    open: (context, { user }) => tellOnce(context, frameText(type, { user, [field]: [], isSnapshot: true })),
+    open: (context, { user }) => sendOnce(context, frameText(type, { user, [field]: [], isSnapshot: true })),
   });
 
 export const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
@@ -25,6 +25,6 @@ export const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     question: SHARED_BY_ALL,
     fields: OfUser.extend({ dex: Dex.transform((dex) => dex ?? '') }),
     defaults: { dex: '' },
-    open: (context, { user, dex }) => tellOnce(context, frameText('twapStates', { dex, user, states: [] })),
+    open: (context, { user, dex }) => sendOnce(context, frameText('twapStates', { dex, user, states: [] })),
   }),
 ];

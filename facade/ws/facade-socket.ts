@@ -5,7 +5,7 @@ import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { TradeHandlers } from '../actions/trade-handlers.js';
 import { createExchange } from '../exchange.js';
 import { createInfoContexts, createInfoHandler } from '../info/info-handler.js';
-import { LINE_LIMITS, openSession, type LineLimits } from './session.js';
+import { SESSION_LIMITS, openSession, type SessionLimits } from './session.js';
 import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
 
 export interface FacadeSocketParts {
@@ -16,7 +16,11 @@ export interface FacadeSocketParts {
 }
 
 /** `WS /hl/{chain}/ws`. */
-export function facadeSocket(gateway: Gateway, { streamOf, hot, trade }: FacadeSocketParts, limits: LineLimits = LINE_LIMITS): SocketRoute {
+export function facadeSocket(
+  gateway: Gateway,
+  { streamOf, hot, trade }: FacadeSocketParts,
+  limits: SessionLimits = SESSION_LIMITS,
+): SocketRoute {
   const contextOf = createInfoContexts(gateway);
   const doors = { info: createInfoHandler(gateway, hot), exchange: createExchange(gateway, trade) };
   const feeds = new Map<Venue, VenueFeeds>(

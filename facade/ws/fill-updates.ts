@@ -4,7 +4,7 @@ import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import { ZERO_TEXT, formatUsd } from '../format.js';
 import { readFills, type ShownFill } from '../info/fills.js';
-import type { Whose } from '../info/order-shapes.js';
+import type { AccountContext } from '../info/order-shapes.js';
 
 export interface Liquidation {
   readonly lid: number;
@@ -31,14 +31,14 @@ interface Happened {
   readonly executed: Executed;
 }
 
-export async function describeFills(whose: Whose, entries: readonly JournalEntry[]): Promise<FillUpdates> {
+export async function describeFills(whose: AccountContext, entries: readonly JournalEntry[]): Promise<FillUpdates> {
   const happened = entries.flatMap(({ fact }): Happened[] => (fact.kind === 'fill' ? [fact] : []));
   const hasTakenBack = entries.some(({ fact }) => fact.kind === 'correction' && fact.of.kind === 'fill');
   return { fills: await shownFills(whose, happened), liquidations: liquidationsOf(whose, happened), hasTakenBack };
 }
 
 /** Read as a time range, so that they equal those of every other reply. */
-async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<ShownFill[]> {
+async function shownFills(whose: AccountContext, happened: readonly Happened[]): Promise<ShownFill[]> {
   if (happened.length === 0) return [];
   const times = happened.map(({ executed }) => executed.place.at);
   const ids = new Set(happened.map(({ id }) => id));
@@ -47,7 +47,7 @@ async function shownFills(whose: Whose, happened: readonly Happened[]): Promise<
 }
 
 /** The contract liquidates one trade at a time. */
-function liquidationsOf({ venue, trader }: Whose, happened: readonly Happened[]): Liquidation[] {
+function liquidationsOf({ venue, trader }: AccountContext, happened: readonly Happened[]): Liquidation[] {
   const config = venue.feed.config();
   return happened.flatMap(({ id, executed }) => {
     if (executed.action !== 'liquidation') return [];

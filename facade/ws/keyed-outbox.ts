@@ -3,7 +3,7 @@ import type { Outbox } from '../../core/stream/outbox.js';
 
 export interface KeyedOutbox {
   /** A later frame of the same key replaces one that was not sent yet. */
-  tell(key: string, text: string): void;
+  put(key: string, text: string): void;
   readonly stop: Cancel;
 }
 
@@ -21,7 +21,7 @@ export function createKeyedOutbox(outbox: Outbox): KeyedOutbox {
     },
   };
   return {
-    tell(key, text) {
+    put(key, text) {
       waiting.set(key, text);
       outbox.offer(offer);
     },

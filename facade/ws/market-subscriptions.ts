@@ -8,9 +8,9 @@ import { INFO_TYPES } from '../info/info-types.js';
 import { allMids, marketOf } from '../info/market-types.js';
 import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';
-import type { Made } from './hot-feed.js';
+import type { Made } from './shared-feed.js';
 import { createKeyedOutbox } from './keyed-outbox.js';
-import { SHARED_BY_ALL, subscriptionType, tellOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
+import { SHARED_BY_ALL, subscriptionType, sendOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 import type { FeedRequest } from './venue-feeds.js';
 
 const MIDS_GAP_MS = 200;
@@ -22,12 +22,12 @@ const OfDex = z.object({ dex: MainDex });
 const OfCoin = z.object({ coin: Coin });
 
 /** Connections with the same subscription share one feed, and get its newest frame. */
-export function openHot({ feeds, outbox }: Pick<OpenContext, 'feeds' | 'outbox'>, request: FeedRequest): Opened {
-  const { part, release } = feeds.hot(request);
+export function openShared({ feeds, outbox }: Pick<OpenContext, 'feeds' | 'outbox'>, request: FeedRequest): Opened {
+  const { part, release } = feeds.shared(request);
   const box = createKeyedOutbox(outbox);
   let cancel = (): void => undefined;
   return {
-    begin: () => void (cancel = part.follow((text) => box.tell('', text))),
+    begin: () => void (cancel = part.follow((text) => box.put('', text))),
     stop: () => [cancel, box.stop, release].forEach((end) => end()),
   };
 }
@@ -45,7 +45,7 @@ interface PricedRow {
 /** Feeds that depend on prices alone. */
 const openPriced = (context: OpenContext, { id, gapMs, pairIndex, make }: PricedRow): Opened => {
   const { feeds } = context;
-  return openHot(context, {
+  return openShared(context, {
     id,
     gapMs,
     make: async () => make(await feeds.readContext()),
@@ -116,7 +116,7 @@ function openCandles(context: OpenContext, { coin, interval }: z.output<typeof O
   const box = createKeyedOutbox(context.outbox);
   let cancel = (): void => undefined;
   return {
-    begin: () => void (cancel = part.follow(({ key, text }) => box.tell(key, text))),
+    begin: () => void (cancel = part.follow(({ key, text }) => box.put(key, text))),
     stop: () => [cancel, box.stop, release].forEach((end) => end()),
   };
 }
@@ -141,7 +141,7 @@ const openContexts = (context: OpenContext, type: string, show: (current: InfoCo
 
 const openMids = (context: OpenContext, dex: string): Opened =>
   isOtherDex(dex)
-    ? tellOnce(context, frameText('allMids', { mids: {}, dex }))
+    ? sendOnce(context, frameText('allMids', { mids: {}, dex }))
     : openPriced(context, {
         id: 'allMids',
         gapMs: MIDS_GAP_MS,
@@ -185,7 +185,7 @@ export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     fields: OfDex,
     open: (context, { dex }) =>
       isOtherDex(dex)
-        ? tellOnce(context, frameText('assetCtxs', { dex, ctxs: [] }))
+        ? sendOnce(context, frameText('assetCtxs', { dex, ctxs: [] }))
         : openContexts(context, 'assetCtxs', (current) => ({ dex: '', ctxs: context.feeds.contexts(current) })),
   }),
   subscriptionType({
@@ -207,8 +207,8 @@ export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     async open(context) {
       const answer = await INFO_TYPES.get('spotMetaAndAssetCtxs')?.answer(context.context, {});
       const contexts = Array.isArray(answer) ? (answer[1] as unknown) : [];
-      return tellOnce(context, frameText('spotAssetCtxs', contexts));
+      return sendOnce(context, frameText('spotAssetCtxs', contexts));
     },
   }),
-  subscriptionType({ type: 'outcomeMetaUpdates', question: SHARED_BY_ALL, fields: Nothing, open: (context) => tellOnce(context, null) }),
+  subscriptionType({ type: 'outcomeMetaUpdates', question: SHARED_BY_ALL, fields: Nothing, open: (context) => sendOnce(context, null) }),
 ];

@@ -5,14 +5,14 @@ import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { isAboutToRest, isReplyPending, recordStatus } from '../info/bot-order-status.js';
 import { withCancelWords } from '../info/cancel-words.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
-import { isTrade, showOrder, statusOf, type OrderWithStatus, type Whose } from '../info/order-shapes.js';
+import { isTrade, showOrder, statusOf, type OrderWithStatus, type AccountContext } from '../info/order-shapes.js';
 import { createTriggerUpdates } from './trigger-updates.js';
 
 export interface OrderUpdates {
   /** Reads the current state, so that only later changes are published. */
-  begin(whose: Whose): Promise<void>;
+  begin(whose: AccountContext): Promise<void>;
   /** One update per change of a bot's order, oldest first. */
-  describe(whose: Whose, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
+  describe(whose: AccountContext, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
   /** Whether it must be polled although the journal has no entry. */
   isWaiting(): boolean;
 }
@@ -64,7 +64,7 @@ function changesOf(fact: JournalFact): Change[] {
   return [{ id: fact.of.id, order: fact.of.order, before: fact.of.before }];
 }
 
-async function showChanges(whose: Whose, changes: readonly Change[]): Promise<OrderWithStatus[]> {
+async function showChanges(whose: AccountContext, changes: readonly Change[]): Promise<OrderWithStatus[]> {
   const { gateway, venue, trader } = whose;
   const { slug } = venue.definition;
   const ids = [...new Set(changes.map(({ id }) => id))];
@@ -84,7 +84,7 @@ async function showChanges(whose: Whose, changes: readonly Change[]): Promise<Or
 }
 
 /** Records of orders that came through the facade. */
-async function readRecords({ gateway, venue }: Whose, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>> {
+async function readRecords({ gateway, venue }: AccountContext, ids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>> {
   for (let tries = 1; ; tries += 1) {
     const found = await gateway.store.exchange.ofOrders(venue.definition.slug, ids);
     if (tries === RECORD_TRIES || ids.every((id) => found.has(id))) return found;
@@ -99,7 +99,7 @@ interface Standing {
   readonly fills: OrderFills;
 }
 
-function showChange(whose: Whose, { id, order, before }: Change, { standing, record, fills }: Standing): OrderWithStatus | null {
+function showChange(whose: AccountContext, { id, order, before }: Change, { standing, record, fills }: Standing): OrderWithStatus | null {
   const known = standing.get(id);
   // After a reorganisation nothing, or nothing public, may be left of the order.
   const said = order !== null && known !== undefined ? order : before && gone(before, whose.venue.clock.now());
@@ -118,7 +118,7 @@ const gone = (before: Order, now: number): Order | null =>
   before.status === 'prepared' || before.status === 'expired' ? null : { ...before, status: 'canceled', fill: null, updatedAt: now };
 
 /** Native orders that are prepared but not on chain are not published. */
-function showNative({ venue, universe }: Whose, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
+function showNative({ venue, universe }: AccountContext, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const { order } = seen;
   const asset = universe.assets[order.pairIndex];
   if (!asset || !isTrade(order) || order.status === 'prepared' || order.status === 'expired') return null;

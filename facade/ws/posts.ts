@@ -15,12 +15,12 @@ import type { ClientFrame } from './read-frame.js';
 
 export type Post = Extract<ClientFrame, { method: 'post' }>;
 
-export interface PostDoors {
+export interface PostHandlers {
   readonly info: InfoHandler;
   readonly exchange: Exchange;
 }
 
-export interface PostsOptions extends PostDoors {
+export interface PostsOptions extends PostHandlers {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly peer: Peer;
@@ -69,7 +69,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
       return text;
     };
     try {
-      refuseExceeded([gateway.entrance.countAddress(peer.address)]);
+      refuseExceeded([gateway.access.countAddress(peer.address)]);
       const response = await (post.type === 'info' ? ask(post) : act(bytes));
       return counted(postText(post.id, response), response.type === 'error' ? FITS_NO_SCHEMA : 200);
     } catch (error) {

@@ -1,18 +1,18 @@
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
 import { createFrameWeight } from '../../core/stream/frame-weight.js';
-import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
+import { CLOSE_CODES, type Connection, type ConnectionListener } from '../../core/stream/connection.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
 import type { Peer } from '../../core/stream/socket-route.js';
 import { createScale } from '../info/info-weights.js';
 import { PONG, errorText } from './frames.js';
-import { createPosts, type PostDoors } from './posts.js';
+import { createPosts, type PostHandlers } from './posts.js';
 import { readFrame, type ClientFrame } from './read-frame.js';
 import { createSubscriptions, type SubscriptionLimits } from './subscriptions.js';
 import type { VenueFeeds } from './venue-feeds.js';
 
-export interface LineLimits extends SubscriptionLimits {
+export interface SessionLimits extends SubscriptionLimits {
   readonly messages: RateNumbers;
   /** A connection with more refused messages than this is closed. */
   readonly refusals: RateNumbers;
@@ -22,7 +22,7 @@ export interface LineLimits extends SubscriptionLimits {
   readonly outbox: OutboxLimits;
 }
 
-export const LINE_LIMITS: LineLimits = {
+export const SESSION_LIMITS: SessionLimits = {
   subscriptions: 1_000,
   users: 10,
   messages: { burst: 2_000, perSecond: 2_000 / 60 },
@@ -33,16 +33,16 @@ export const LINE_LIMITS: LineLimits = {
   outbox: { inFlight: 64 * 1024, queued: 8 * 1024 * 1024 },
 };
 
-export interface SessionOptions extends PostDoors {
+export interface SessionOptions extends PostHandlers {
   readonly gateway: Gateway;
   readonly feeds: VenueFeeds;
-  readonly line: Line;
+  readonly line: Connection;
   readonly peer: Peer;
-  readonly limits: LineLimits;
+  readonly limits: SessionLimits;
 }
 
 /** One connection: answers requests and serves subscriptions; nothing outlives the connection. */
-export function openSession({ gateway, feeds, line, peer, limits, info, exchange }: SessionOptions): LineListener {
+export function openSession({ gateway, feeds, line, peer, limits, info, exchange }: SessionOptions): ConnectionListener {
   const { venue } = feeds;
   const { clock } = gateway;
   let isOver = false;
@@ -54,7 +54,7 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
     end();
     line.close(CLOSE_CODES[code], reason);
   };
-  const measured: Pick<Line, 'send'> = {
+  const measured: Pick<Connection, 'send'> = {
     send(text, sent) {
       lastSaid = clock.now();
       line.send(text, sent);
@@ -74,9 +74,9 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
     outbox,
     limits,
     share: peer.share,
-    shareLimits: gateway.entrance.sockets.limits,
+    shareLimits: gateway.access.sockets.limits,
     weigh(question) {
-      refuseExceeded([gateway.entrance.countAddress(peer.address)]);
+      refuseExceeded([gateway.access.countAddress(peer.address)]);
       scale.weigh(peer.address, question);
     },
     charge: (question, answer) => scale.charge(peer.address, question, answer),

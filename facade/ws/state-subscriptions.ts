@@ -11,9 +11,9 @@ import { openOrders } from '../info/open-orders.js';
 import { marketOf } from '../info/market-types.js';
 import { ZERO_TEXT } from '../format.js';
 import { frameText } from './frames.js';
-import type { Made } from './hot-feed.js';
-import { openHot } from './market-subscriptions.js';
-import { subscriptionType, tellOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
+import type { Made } from './shared-feed.js';
+import { openShared } from './market-subscriptions.js';
+import { subscriptionType, sendOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 
 const MainDex = Dex.transform((dex) => dex ?? '');
 const OfUser = z.object({ user: User });
@@ -35,7 +35,7 @@ async function openState(context: OpenContext, user: Address, { id, gapMs, make 
   const { feeds } = context;
   const trader = await context.context.traderOf(user);
   const { part: cache, release } = feeds.account(trader);
-  const opened = openHot(context, {
+  const opened = openShared(context, {
     id: `${id} ${user} ${trader}`,
     gapMs,
     async make() {
@@ -74,7 +74,7 @@ async function openOrdersOf(context: OpenContext, user: Address): Promise<Opened
   const { feeds } = context;
   const { gateway, venue } = feeds;
   const trader = await context.context.traderOf(user);
-  return openHot(context, {
+  return openShared(context, {
     id: `openOrders ${user} ${trader}`,
     gapMs: ORDERS_GAP_MS,
     async make() {
@@ -142,7 +142,7 @@ export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     defaults: { dex: '' },
     open: (context, { user, dex }) =>
       isOtherDex(dex)
-        ? tellOnce(
+        ? sendOnce(
             context,
             frameText('clearinghouseState', {
               dex,
@@ -165,7 +165,7 @@ export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     fields: OfUserDex,
     defaults: { dex: '' },
     open: (context, { user, dex }) =>
-      isOtherDex(dex) ? tellOnce(context, frameText('openOrders', { dex, user, orders: [] })) : openOrdersOf(context, user),
+      isOtherDex(dex) ? sendOnce(context, frameText('openOrders', { dex, user, orders: [] })) : openOrdersOf(context, user),
   }),
   subscriptionType({
     type: 'activeAssetData',
@@ -181,7 +181,7 @@ export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     fields: OfUser,
     async open(context, { user }) {
       const spotState = await INFO_TYPES.get('spotClearinghouseState')?.answer(context.context, { user });
-      return tellOnce(context, frameText('spotState', { user, spotState }));
+      return sendOnce(context, frameText('spotState', { user, spotState }));
     },
   }),
 ];

@@ -44,7 +44,7 @@ export const userOf = (fields: unknown): Address | null =>
   typeof fields === 'object' && fields !== null && 'user' in fields ? (fields.user as Address) : null;
 
 /** For subscriptions with a first frame and no updates, or with neither. */
-export const tellOnce = ({ outbox }: OpenContext, text: string | null): Opened => ({
+export const sendOnce = ({ outbox }: OpenContext, text: string | null): Opened => ({
   begin: () => {
     if (text !== null) outbox.push(text);
   },

@@ -36,7 +36,7 @@ export function createTradeFeed(gateway: Gateway, venue: Venue, asset: Asset): T
     sent.add(trade.tid);
     const [oldest] = sent.size > MAX_SENT ? sent : [];
     if (oldest !== undefined) sent.delete(oldest);
-    topic.tell({ tid: trade.tid, text: frameText('trades', [trade]) });
+    topic.publish({ tid: trade.tid, text: frameText('trades', [trade]) });
   };
   const stop = gateway.bus.on('journal', ({ venue: where, entries }) => {
     const times = where === venue ? entries.flatMap((entry) => executedAt(entry, asset)) : [];

@@ -1,10 +1,10 @@
-import type { FrontendOrder, OrderWithStatus, Whose } from '../info/order-shapes.js';
+import type { FrontendOrder, OrderWithStatus, AccountContext } from '../info/order-shapes.js';
 import { openLevels } from '../info/open-orders.js';
 import { findOrder } from '../info/order-status.js';
 
 export interface TriggerUpdates {
-  begin(whose: Whose): Promise<void>;
-  describe(whose: Whose): Promise<OrderWithStatus[]>;
+  begin(whose: AccountContext): Promise<void>;
+  describe(whose: AccountContext): Promise<OrderWithStatus[]>;
   /** Whether a level of the last list is still being sent, and may end without a journal entry. */
   isWaiting(): boolean;
 }
@@ -19,7 +19,7 @@ export function createTriggerUpdates(): TriggerUpdates {
   let looked: ReadonlySet<number> = new Set();
   let isWaiting = false;
 
-  const read = async (whose: Whose): Promise<ReadonlyMap<number, FrontendOrder>> => {
+  const read = async (whose: AccountContext): Promise<ReadonlyMap<number, FrontendOrder>> => {
     const { standing, awaited } = await openLevels(whose);
     isWaiting = awaited.length > 0;
     return new Map([...standing, ...awaited].map((order) => [order.oid, order]));
@@ -48,7 +48,7 @@ export function createTriggerUpdates(): TriggerUpdates {
   };
 }
 
-async function newest({ gateway, venue, trader }: Whose): Promise<number[]> {
+async function newest({ gateway, venue, trader }: AccountContext): Promise<number[]> {
   return (await gateway.store.exchange.levels(venue.definition.slug, trader, NEWEST)).map(({ oid }) => Number(oid));
 }
 

@@ -10,12 +10,12 @@ import { createPollRing } from '../../core/stream/poll-ring.js';
 import { ACCOUNT_POLLS, createAccountCache, type AccountCache } from './account-cache.js';
 import { createAccountEvents, type AccountEvents } from './account-events.js';
 import { createCandleFeed, type CandleFeed, type ChartKey } from './candle-feed.js';
-import { createHotFeed, type HotFeed, type HotFeedOptions } from './hot-feed.js';
+import { createSharedFeed, type SharedFeed, type SharedFeedOptions } from './shared-feed.js';
 import { createTradeFeed, type TradeFeed } from './trade-feed.js';
 import type { Asset } from '../universe.js';
 
 /** A feed and the id under which all connections share it. */
-export interface FeedRequest extends HotFeedOptions {
+export interface FeedRequest extends SharedFeedOptions {
   readonly id: string;
 }
 
@@ -23,7 +23,7 @@ export interface FeedRequest extends HotFeedOptions {
 export interface VenueFeeds {
   readonly gateway: Gateway;
   readonly venue: Venue;
-  hot(request: FeedRequest): Held<HotFeed>;
+  shared(request: FeedRequest): Held<SharedFeed>;
   trades(asset: Asset): Held<TradeFeed>;
   candles(key: ChartKey): Held<CandleFeed>;
   account(trader: Address): Held<AccountCache>;
@@ -46,7 +46,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   const readContext = (): Promise<InfoContext> => contextOf(venue);
   const hot = createShared(
     ({ id }: FeedRequest) => id,
-    (request) => createHotFeed(venue, request),
+    (request) => createSharedFeed(venue, request),
   );
   const trades = createShared(
     ({ id, symbol }: Asset) => `${id} ${symbol}`,
@@ -69,7 +69,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
     gateway,
     venue,
     journal,
-    hot: (request) => hot.hold(request),
+    shared: (request) => hot.hold(request),
     trades: (asset) => trades.hold(asset),
     candles: (key) => candles.hold(key),
     account: (trader) => accounts.hold(trader),

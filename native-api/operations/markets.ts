@@ -29,7 +29,7 @@ export const marketOperations: readonly Operation[] = [
     summary: 'Every listed market with its bounds, fees and rates.',
     reply: Markets,
     errors: ['NOT_READY'],
-    hot: true,
+    cached: true,
     handle: ({ venue }) => ({ data: listMarkets(venue) }),
   }),
 
@@ -55,7 +55,7 @@ export const marketOperations: readonly Operation[] = [
     query: BookQuery,
     reply: OrderBook,
     errors: ['MARKET_NOT_FOUND', 'NOT_READY'],
-    hot: true,
+    cached: true,
     handle: ({ venue, params, query }) => getOrderBook(venue, params.symbol, query.levels),
   }),
 
@@ -69,7 +69,7 @@ export const marketOperations: readonly Operation[] = [
     query: CandlesQuery,
     reply: Candles,
     errors: ['MARKET_NOT_FOUND', 'UPSTREAM_UNAVAILABLE', 'NOT_READY'],
-    dear: true,
+    expensive: true,
     write: async ({ gateway, venue, params, query }) => candlesReply(await readCandles(gateway, venue, params.symbol, query)),
     handle: async ({ gateway, venue, params, query }) => ({ data: await getCandles(gateway, venue, params.symbol, query) }),
   }),
@@ -107,7 +107,7 @@ export const marketOperations: readonly Operation[] = [
     summary: 'Mark and index price of every market that has one.',
     reply: Prices,
     errors: ['NOT_READY'],
-    hot: true,
+    cached: true,
     handle: ({ venue }) => ({ data: listPrices(venue) }),
   }),
 ];

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
 import type { Cancel } from '../../core/types.js';
-import type { Credential } from '../../core/stream/standing-source.js';
+import type { Credential } from '../../core/stream/watch-credential.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { ClientMessage } from './read-message.js';
 
@@ -47,7 +47,7 @@ export function openLogin({ gateway, stream, address, onEntered, onRefused, onLo
   };
 
   const watch = (credential: Credential): void => {
-    const held = stream.standing(credential);
+    const held = stream.credential(credential);
     const cancel = held.part.listen(lose);
     stopWatch();
     stopWatch = () => {
@@ -84,7 +84,7 @@ export function openLogin({ gateway, stream, address, onEntered, onRefused, onLo
     caller: () => caller,
     enter(message) {
       // Each attempt counts as a request, so that guessing is not cheaper here.
-      refuseExceeded([gateway.entrance.countAddress(address)]);
+      refuseExceeded([gateway.access.countAddress(address)]);
       isBusy = true;
       identify(gateway, stream, message)
         .then(admit)

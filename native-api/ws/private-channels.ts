@@ -151,7 +151,7 @@ const openState =
       },
     );
     return {
-      begin: () => void (cancel = part.follow({ onState: changes.tell, onFault: fail })),
+      begin: () => void (cancel = part.follow({ onState: changes.publish, onFault: fail })),
       stop: () => [cancel, changes.stop, release].forEach((end) => end()),
     };
   };

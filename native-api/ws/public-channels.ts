@@ -44,8 +44,8 @@ const openPrices: OpenChannel = ({ stream, outbox, frame }) => {
   let cancel: Cancel = () => undefined;
   return {
     begin() {
-      changes.tell({ snapshot: true, data: part.all() });
-      cancel = part.listen((data) => changes.tell({ snapshot: false, data }));
+      changes.publish({ snapshot: true, data: part.all() });
+      cancel = part.listen((data) => changes.publish({ snapshot: false, data }));
     },
     stop: () => [cancel, changes.stop, release].forEach((end) => end()),
   };
@@ -58,8 +58,8 @@ const openBook: OpenChannel = ({ stream, outbox, topic, frame }) => {
   let cancel: Cancel = () => undefined;
   return {
     begin() {
-      changes.tell({ snapshot: true, data: first });
-      cancel = part.listen((data) => changes.tell({ snapshot: false, data }));
+      changes.publish({ snapshot: true, data: first });
+      cancel = part.listen((data) => changes.publish({ snapshot: false, data }));
     },
     stop: () => [cancel, changes.stop, release].forEach((end) => end()),
   };
@@ -90,8 +90,8 @@ const openCandles: OpenChannel = ({ stream, outbox, topic, frame, fail }) => {
   return {
     begin() {
       cancel = part.follow({
-        onPast: (data) => changes.tell({ snapshot: true, data }),
-        onChange: (data) => changes.tell({ snapshot: false, data }),
+        onPast: (data) => changes.publish({ snapshot: true, data }),
+        onChange: (data) => changes.publish({ snapshot: false, data }),
         onFault: fail,
       });
     },

@@ -4,7 +4,7 @@ import { refuseExceeded } from '../../core/access/limits.js';
 import { pairOf } from '../../core/markets/directory.js';
 import { createFrameWeight } from '../../core/stream/frame-weight.js';
 import { createHeartbeat } from '../../core/stream/heartbeat.js';
-import { CLOSE_CODES, type Line, type LineListener } from '../../core/stream/line.js';
+import { CLOSE_CODES, type Connection, type ConnectionListener } from '../../core/stream/connection.js';
 import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
 import { createOutbox, OUTBOX_LIMITS, type OutboxLimits } from '../../core/stream/outbox.js';
 import type { Peer } from '../../core/stream/socket-route.js';
@@ -41,13 +41,13 @@ export const SESSION_LIMITS: SessionLimits = {
 export interface SessionOptions {
   readonly gateway: Gateway;
   readonly stream: VenueStream;
-  readonly line: Line;
+  readonly line: Connection;
   readonly peer: Peer;
   readonly limits: SessionLimits;
 }
 
 /** One connection: answers messages in order and serves subscriptions; nothing outlives the connection. */
-export function openSession({ gateway, stream, line, peer, limits }: SessionOptions): LineListener {
+export function openSession({ gateway, stream, line, peer, limits }: SessionOptions): ConnectionListener {
   const { venue } = stream;
   const { requestId } = peer;
   const { clock } = gateway;
@@ -100,7 +100,7 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
     if (subscriptions.has(topic)) return say('subscribed', { ...topic, duplicate: true });
     subscriptions.refuseFull();
     // A subscription costs as much as a request, and counts as one.
-    refuseExceeded([gateway.entrance.countAddress(peer.address)]);
+    refuseExceeded([gateway.access.countAddress(peer.address)]);
     const fail = (error: unknown): void => {
       if (!subscriptions.remove(topic)) return;
       complain(error, topic);

@@ -2,13 +2,13 @@ import express, { type Router } from 'express';
 import type { OperatorSettings } from '../../core/config/operator.js';
 import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 
-export interface MetricsDoorOptions {
+export interface MetricsAccessOptions {
   readonly settings: Pick<OperatorSettings, 'token' | 'metricsToken' | 'areMetricsPublic'>;
   readonly render: () => Promise<{ readonly type: string; readonly bytes: Buffer }>;
 }
 
 /** `GET /metrics`: requires the metrics token, or the operator's token if there is none, unless metrics are public. */
-export function metricsRouter({ settings, render }: MetricsDoorOptions): Router {
+export function metricsRouter({ settings, render }: MetricsAccessOptions): Router {
   const { areMetricsPublic } = settings;
   const token = settings.metricsToken ?? settings.token;
   const router = express.Router({ strict: true, caseSensitive: true });

@@ -52,7 +52,7 @@ function requireOwn({ relayer }: Venue, wallet: Address): void {
 }
 
 const successorsOf = ({ relayer }: Venue, wallet: Address): readonly Address[] =>
-  (relayer?.wallets() ?? []).filter((other) => other !== wallet && relayer?.standing(other).isRetiring === false);
+  (relayer?.wallets() ?? []).filter((other) => other !== wallet && relayer?.walletMode(other).isRetiring === false);
 
 /** Delegates are read from the chain on each request; stored assignments do not count. */
 async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address, after: Address | null): Promise<object> {
@@ -70,7 +70,7 @@ async function describeRotation(gateway: Gateway, venue: Venue, wallet: Address,
   return {
     chain: definition.slug,
     wallet,
-    isRetiring: relayer?.standing(wallet).isRetiring ?? false,
+    isRetiring: relayer?.walletMode(wallet).isRetiring ?? false,
     successors,
     traders: work?.traders ?? 0,
     openJobs,

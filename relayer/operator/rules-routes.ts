@@ -3,7 +3,7 @@ import type { ChainSlug } from '../../core/chains/chains.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { ANY, RuleSet, type StoredRules } from '../../core/config/rules.js';
-import { describeStanding } from '../../core/trading/rules-standing.js';
+import { describeStanding } from '../../core/trading/describe-rules.js';
 import { operatorRoute } from './operator-route.js';
 
 const isAddress = (text: string): text is Address => /^0x[0-9a-f]{40}$/.test(text);

@@ -69,7 +69,7 @@ const describeWallet = (
   runwayDays,
   traders,
   /** The switch set by the operator. */
-  switch: venue.relayer?.standing(address) ?? null,
+  switch: venue.relayer?.walletMode(address) ?? null,
   lane: {
     owner,
     state: lane?.state ?? 'ok',

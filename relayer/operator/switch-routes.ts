@@ -98,7 +98,7 @@ async function describeVenue({ store }: Gateway, venue: Venue, only: Address | u
     chain: definition.slug,
     wallets: work.map(({ wallet, queued, sent, traders }) => ({
       wallet,
-      ...relayer?.standing(wallet),
+      ...relayer?.walletMode(wallet),
       queued,
       sent,
       /** The wallet has no open jobs. */

@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import { concat, keccak256, SigningKey, toBeHex, toUtf8Bytes, Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
-import { createEntrance } from '../../core/access/entrance.js';
+import { createRequestAccess } from '../../core/access/request-access.js';
 import { LAUNCH_LIMITS } from '../../core/access/limits.js';
 import { createExchangeHandler } from '../../facade/exchange-handler.js';
 import type { GatewayError } from '../../core/errors.js';
@@ -163,7 +163,7 @@ describe('at the launch limits', () => {
   /** The exchange of the same gateway with limits of its own, on a clock that stands still. */
   function strict() {
     const { gateway } = sandbox;
-    const { serviceName, store, log, entrance: open } = gateway;
+    const { serviceName, store, log, access: open } = gateway;
     const clock = createManualClock();
     const settings = {
       limits: LAUNCH_LIMITS,
@@ -172,8 +172,8 @@ describe('at the launch limits', () => {
       headerPrefixes: ['X-Service-'],
       trustedProxies: [],
     };
-    const entrance = createEntrance({ ...settings, serviceName, crypto: open.crypto, store, clock, log });
-    const door = createExchangeHandler({ ...gateway, entrance }, null);
+    const access = createRequestAccess({ ...settings, serviceName, crypto: open.crypto, store, clock, log });
+    const door = createExchangeHandler({ ...gateway, access }, null);
     const post = async (body: unknown, address: string) => {
       const bytes = Buffer.from(JSON.stringify(body));
       const asked = { venue: venueOf(gateway, CHAIN), bytes, client: { address, requestId: 'a', ray: 'a' } };
@@ -182,7 +182,7 @@ describe('at the launch limits', () => {
       );
       return { status, text: String(text) };
     };
-    return { clock, post, stop: () => entrance.stop() };
+    return { clock, post, stop: () => access.stop() };
   }
 
   it('explains five wrong signatures of an address in a minute, then only says whose they are', async () => {

@@ -451,7 +451,7 @@ describe('a relayed transaction', () => {
     const key = privateKeyToAccount(generatePrivateKey());
     const wallet = key.address.toLowerCase() as Hex;
     const { id } = await store.relay.queue({ ...placed, wallet, orderId: null }, Date.now());
-    await store.relay.number(FACADE_CHAIN, wallet, [id], 0);
+    await store.relay.assignNonces(FACADE_CHAIN, wallet, [id], 0);
     const fees = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n };
     const attempt = async (isNoOp: boolean) => {
       const call = isNoOp ? { to: key.address } : { to: firstChain(sandbox).definition.diamond, data: placed.data };

@@ -116,7 +116,7 @@ describe('levels that a position is opened with', () => {
     const bot = await newBot();
     await bot.send(withLevels(buy('0.1'), level('sl', '55000', '54900', false)));
     const [trade] = await trades(bot, 1);
-    const owed = await sandbox.gateway.store.rooms.takeDue(FACADE_CHAIN, Number.MAX_SAFE_INTEGER, 0);
+    const owed = await sandbox.gateway.store.closingSlippages.takeDue(FACADE_CHAIN, Number.MAX_SAFE_INTEGER, 0);
     expect(owed.filter(({ trader }) => trader === bot.address)).toEqual([]);
     expect(await roomOf(bot, Number(trade?.index))).toBe(0);
   });

@@ -74,7 +74,7 @@ let domain: TypedDataDomain;
 
 /** The same gateway behind a second listener, with the probes beside its own rows. */
 function serveProbes(gateway: Gateway): Server {
-  const clientOf = createClientReader(gateway.entrance);
+  const clientOf = createClientReader(gateway.access);
   const options = { gateway, operations: [...OPERATIONS, ...PROBES], extraRoutes: [], clientOf, hot: createResponseCache(gateway) };
   return createServer(createHost(options));
 }

@@ -191,7 +191,7 @@ describe('the two numbers of a rejection', () => {
   /** The stored refusal of the order, as it is explained when the contracts give another reason and the order has other levels. */
   async function explained(id: string, { reason, ...levels }: Json): Promise<Json> {
     const venue = venueOf(sandbox.gateway, chain.definition.slug);
-    const story = await sandbox.gateway.store.orders.story(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
+    const story = await sandbox.gateway.store.orders.timeline(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
     const known = await sandbox.gateway.store.orders.find(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
     const refused = story?.events.map(({ event }) => event).find(({ kind }) => kind === 'refused');
     if (!known || refused?.kind !== 'refused') throw new Error('it was not refused');

@@ -35,7 +35,7 @@ afterAll(() => sandbox.stop());
 /** A replica's watch whose time passes when the test says so. */
 function watch(clock: ManualClock): Cancel {
   const { gateway, log } = sandbox;
-  const own: Gateway = { ...gateway, clock, alerts: createAlerts({ store: gateway.store.alerts, clock, log, tells: false }) };
+  const own: Gateway = { ...gateway, clock, alerts: createAlerts({ store: gateway.store.alerts, clock, log, isSent: false }) };
   const stop = watchAlerts(own, sandbox.config.operator.alerts);
   stops.push(stop);
   return stop;
@@ -97,14 +97,14 @@ describe('the watch', () => {
     for (const reason of ['its node says that its key is wrong', 'its node wants another key'])
       await eventually(
         async () => {
-          await relay.fenceLane(CHAIN, wallet, { cause: 'node', reason, since });
+          await relay.storeLaneProblem(CHAIN, wallet, { cause: 'node', reason, since });
           clock.advance(5_000);
           return alerts.open();
         },
         (open) => open.some(({ kind, details }) => kind === 'lane-jammed' && details['reason'] === reason),
       );
     expect(await openKinds()).toEqual(['lane-jammed']);
-    await relay.fenceLane(CHAIN, wallet, null);
+    await relay.storeLaneProblem(CHAIN, wallet, null);
     await passUntil(clock, (kinds) => kinds.length === 0);
   });
 
@@ -113,11 +113,11 @@ describe('the watch', () => {
     const clock = newClock();
     const gone = { chain: CHAIN, subject: `0x${'ab'.repeat(20)}`, message: 'It is empty.', details: {}, expiresAt: null };
     for (const kind of ['low-balance', 'key-trouble', 'quota-reached'] as const)
-      await alerts.raise({ ...gone, kind }, { at: clock.now(), tells: false, repeatMs: null });
+      await alerts.raise({ ...gone, kind }, { at: clock.now(), isSent: false, repeatMs: null });
     watch(clock);
     await passUntil(clock, (kinds) => !kinds.includes('low-balance') && !kinds.includes('key-trouble'));
     expect(await openKinds()).toEqual(['quota-reached']);
-    await alerts.recover({ ...gone, kind: 'quota-reached' }, { at: clock.now(), tells: false, message: '' });
+    await alerts.recover({ ...gone, kind: 'quota-reached' }, { at: clock.now(), isSent: false, message: '' });
   });
 
   it('is kept by one replica, and by another when that one is gone', async () => {

@@ -84,11 +84,11 @@ describe('an alert', () => {
 
   it('is opened once, however many replicas see it, and told again only when its time has come', async () => {
     const alert = facts();
-    const telling = { at: 1_000, tells: true, repeatMs: HOUR_MS };
-    await Promise.all(Array.from({ length: 5 }, () => store.raise(alert, telling)));
-    await store.raise(alert, { ...telling, at: 1_000 + HOUR_MS - 1 });
-    await Promise.all(Array.from({ length: 3 }, () => store.raise(alert, { ...telling, at: 1_000 + HOUR_MS })));
-    expect(await Promise.all([1, 2, 3].map(() => store.recover(alert, { at: 9_000_000, tells: true, message: 'over' })))).toEqual(
+    const sending = { at: 1_000, isSent: true, repeatMs: HOUR_MS };
+    await Promise.all(Array.from({ length: 5 }, () => store.raise(alert, sending)));
+    await store.raise(alert, { ...sending, at: 1_000 + HOUR_MS - 1 });
+    await Promise.all(Array.from({ length: 3 }, () => store.raise(alert, { ...sending, at: 1_000 + HOUR_MS })));
+    expect(await Promise.all([1, 2, 3].map(() => store.recover(alert, { at: 9_000_000, isSent: true, message: 'over' })))).toEqual(
       expect.arrayContaining([true, false, false]),
     );
     const events = await eventually(
@@ -124,7 +124,7 @@ describe('an alert', () => {
     const far = 10_000_000_000_000;
     const alert = facts();
     // Due in a future that the running gateway does not reach: this test alone delivers it.
-    await store.raise(alert, { at: far, tells: true, repeatMs: null });
+    await store.raise(alert, { at: far, isSent: true, repeatMs: null });
     // The running gateway may have something to tell meanwhile.
     const mine = async (at: number, until: number) => (await store.claim(at, until, 50)).filter(({ body }) => body.includes(alert.subject));
     const [claimed] = await mine(far, far + 30_000);
@@ -139,7 +139,7 @@ describe('an alert', () => {
     receiver.set('fail');
     const clock = createManualClock(20_000_000_000_000);
     const alert = facts();
-    await store.raise(alert, { at: clock.now(), tells: true, repeatMs: null });
+    await store.raise(alert, { at: clock.now(), isSent: true, repeatMs: null });
     const options = {
       store,
       clock,

@@ -139,7 +139,7 @@ describe('a bot whose relayer cannot send', () => {
     const cancel = { type: 'cancel', cancels: [{ a: BTC, o: resting?.['resting']?.['oid'] }] };
     await chain.setBaseFee(80);
     await eventually(
-      () => venue.gateway.venues.get(SLUG)?.relayer?.fence(venue.wallet) ?? null,
+      () => venue.gateway.venues.get(SLUG)?.relayer?.laneProblem(venue.wallet) ?? null,
       (fence) => fence !== null,
     );
     const told =

@@ -139,7 +139,7 @@ describe("a dead man's switch while nothing can be sent", () => {
         putBacks += 1;
       },
     };
-    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, tells: false });
+    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
     const watched = { ...gateway, clock, alerts, store: { ...gateway.store, exchange: counted } };
     const more = (than: number) => (count: number) => count > than;
     const lookAfter = async (ms: number): Promise<void> => {
@@ -162,8 +162,8 @@ describe("a dead man's switch while nothing can be sent", () => {
     const { bot, clock, gateway, venue, lookAfter, putBackAfter, firings, fires } = await overdue();
     if (venue.relayer === null) throw new Error('no relayer');
     let isFenced = true;
-    const fence: Relayer['fence'] = () => (isFenced ? { reason: 'gas is dear', since: clock.now() } : null);
-    const stop = runScheduledCancels(gateway, { ...venue, relayer: { ...venue.relayer, fence } });
+    const laneProblem: Relayer['laneProblem'] = () => (isFenced ? { reason: 'gas is dear', since: clock.now() } : null);
+    const stop = runScheduledCancels(gateway, { ...venue, relayer: { ...venue.relayer, laneProblem } });
     try {
       for (let minutes = 0; minutes < 15; minutes += 1) {
         await putBackAfter(1_000);
@@ -210,7 +210,7 @@ describe("a dead man's switch that cannot close anything", () => {
     const venue = venueOf(gateway, CHAIN);
     // Nobody was there when it came due, and the market is closed when somebody comes.
     const clock = createManualClock(dueAt + HOUR_MS);
-    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, tells: false });
+    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
     controls.prices.setOpen(BTC, false);
     const stop = runScheduledCancels({ ...gateway, clock, alerts }, { ...venue, clock });
     try {

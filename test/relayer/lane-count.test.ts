@@ -45,7 +45,7 @@ const whenIn = (id: bigint, ...states: RelayJob['state'][]): Promise<RelayJob | 
 
 const whenFenced = async (relayer: RunningRelayer, bench: RelayBench): Promise<string> => {
   const fence = await eventually(
-    () => relayer.fence(bench.wallet),
+    () => relayer.laneProblem(bench.wallet),
     (said) => said !== null,
   );
   return fence?.reason ?? '';
@@ -77,7 +77,7 @@ describe('a node that counts more transactions than were sent from here', () => 
     boast.more = 0;
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 0 });
     expect(await bench.nonce()).toBe(1);
-    expect(relayer.fence(bench.wallet)).toBeNull();
+    expect(relayer.laneProblem(bench.wallet)).toBeNull();
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
@@ -124,7 +124,7 @@ describe('a node that counts more transactions than were sent from here', () => 
     const { job } = await relayer.send(await requestOf(bench));
     expect(await whenFenced(relayer, bench)).toBe('its node counts 6 transactions of its wallet that were not sent from here');
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 6 });
-    expect(relayer.fence(bench.wallet)).toBeNull();
+    expect(relayer.laneProblem(bench.wallet)).toBeNull();
     await expectRelayInvariants(purse, { slug: SLUG, store, strangers });
   });
 

@@ -161,10 +161,10 @@ describe('a lane that cannot send', () => {
     await mined(bench, relayer);
     await chain.setBaseFee(20);
     await eventually(
-      () => relayer.fence(bench.wallet),
+      () => relayer.laneProblem(bench.wallet),
       (fence) => fence !== null,
     );
-    expect(relayer.fence(bench.wallet)?.reason).toBe('gas costs 20 gwei, and the most it may pay is 5');
+    expect(relayer.laneProblem(bench.wallet)?.reason).toBe('gas costs 20 gwei, and the most it may pay is 5');
     const waits = await relayer.send(await requestOf(bench));
     const lapses = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
     expect((await lapses.handedOver).note).toMatch(/^its time was over before it could be sent: gas costs 20 gwei/);
@@ -172,7 +172,7 @@ describe('a lane that cannot send', () => {
     expect(await relayer.lanes()).toMatchObject([{ state: 'fenced', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
     await chain.setBaseFee(1);
     await whenIn(waits.job.id, 'mined');
-    expect(relayer.fence(bench.wallet)).toBeNull();
+    expect(relayer.laneProblem(bench.wallet)).toBeNull();
     expect((await relayer.lanes())[0]).toMatchObject({ state: 'ok', since: null, reason: null });
     expect(fencedFor(bench).every((ms) => ms < LONGEST_MS)).toBe(true);
     await expectRelayInvariants(purse, { slug: SLUG, store });
@@ -185,13 +185,13 @@ describe('a lane that cannot send', () => {
     const replicas = [first, start(bench)];
     const { job } = await first.send(await requestOf(bench));
     await eventually(
-      () => replicas.map((relayer) => relayer.fence(bench.wallet)?.reason),
+      () => replicas.map((relayer) => relayer.laneProblem(bench.wallet)?.reason),
       (reasons) => reasons.every((reason) => reason === `its wallet ${bench.wallet} has too little to pay for gas`),
     );
     await chain.faucet.fund(bench.wallet, { eth: '1' });
     await whenIn(job.id, 'mined');
     await eventually(
-      () => replicas.map((relayer) => relayer.fence(bench.wallet)),
+      () => replicas.map((relayer) => relayer.laneProblem(bench.wallet)),
       (fences) => fences.every((fence) => fence === null),
     );
     await expectRelayInvariants(purse, { slug: SLUG, store, funded: 10n ** 18n });
@@ -218,12 +218,12 @@ describe('a lane that cannot send', () => {
     isDown = true;
     const { job } = await relayer.send(await requestOf(bench));
     await eventually(
-      () => relayer.fence(bench.wallet)?.reason ?? null,
+      () => relayer.laneProblem(bench.wallet)?.reason ?? null,
       (reason) => reason !== null,
     );
     isDown = false;
     await whenIn(job.id, 'mined');
-    expect(relayer.fence(bench.wallet)).toBeNull();
+    expect(relayer.laneProblem(bench.wallet)).toBeNull();
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
@@ -234,14 +234,14 @@ describe('a lane that cannot send', () => {
     await chain.pauseMining(true);
     const { job } = await relayer.send(await requestOf(bench));
     const fence = await eventually(
-      () => relayer.fence(bench.wallet),
+      () => relayer.laneProblem(bench.wallet),
       (said) => said !== null,
     );
     expect(fence?.reason).toBe('its transaction 0 waits for a block');
     await chain.pauseMining(false);
     await whenIn(job.id, 'mined');
     await eventually(
-      () => relayer.fence(bench.wallet),
+      () => relayer.laneProblem(bench.wallet),
       (said) => said === null,
     );
     await expectRelayInvariants(purse, { slug: SLUG, store });

@@ -121,11 +121,11 @@ describe('a lane', () => {
     let canceled: bigint | null = null;
     const store: RelayStore = {
       ...bench.store,
-      async number(slug, wallet, ids, atLeast) {
+      async assignNonces(slug, wallet, ids, atLeast) {
         const [id] = ids;
         if (canceled === null && id !== undefined)
           await bench.store.refuse(slug, (canceled = id), { reason: 'canceled', note: 'it was canceled before it was sent' });
-        return bench.store.number(slug, wallet, ids, atLeast);
+        return bench.store.assignNonces(slug, wallet, ids, atLeast);
       },
     };
     // Enough for one of them at a time.
@@ -295,13 +295,13 @@ describe('a look at the chain', () => {
     let isDeaf = false;
     const send: RelayNode['send'] = (raw) => (isDeaf ? Promise.resolve({ verdict: 'unknown', note: 'busy' }) : bench.node.send(raw));
     const fences: (string | null)[] = [];
-    const fenceLane: RelayStore['fenceLane'] = (slug, wallet, fence) => {
+    const storeLaneProblem: RelayStore['storeLaneProblem'] = (slug, wallet, fence) => {
       fences.push(fence?.reason ?? null);
-      return bench.store.fenceLane(slug, wallet, fence);
+      return bench.store.storeLaneProblem(slug, wallet, fence);
     };
     const relayer = start(bench, {
       node: { ...bench.node, account, send },
-      store: { ...bench.store, fenceLane },
+      store: { ...bench.store, storeLaneProblem },
       waits: { patienceMs: 0 },
     });
     const first = await relayer.send(await requestOf(bench));
@@ -374,7 +374,7 @@ describe('a look at the chain', () => {
   });
 });
 
-type Step = 'queue' | 'number' | 'addAttempt' | 'send' | 'accept';
+type Step = 'queue' | 'assignNonces' | 'addAttempt' | 'send' | 'accept';
 
 /** Dies once at a step, before or after the step took effect; everything after the death hangs, as it does in a dead process. */
 function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node: RelayNode; store: RelayStore; died: Promise<void> } {
@@ -398,7 +398,7 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
     node: { ...node, send: guard('send', (raw: Parameters<RelayNode['send']>[0]) => node.send(raw)) },
     store: {
       ...kept,
-      number: guard('number', (...rest: Parameters<RelayStore['number']>) => kept.number(...rest)),
+      assignNonces: guard('assignNonces', (...rest: Parameters<RelayStore['assignNonces']>) => kept.assignNonces(...rest)),
       addAttempt: guard('addAttempt', (...rest: Parameters<RelayStore['addAttempt']>) => kept.addAttempt(...rest)),
       accept: guard('accept', (...rest: Parameters<RelayStore['accept']>) => kept.accept(...rest)),
       queued: guard('queued', (...rest: Parameters<RelayStore['queued']>) => kept.queued(...rest)),
@@ -415,14 +415,14 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
 
 /** `npm run test:slow` takes every step, before and after it. */
 const isSlow = process.env['SLOW_TESTS'] === '1';
-const EVERY_DEATH = (['number', 'addAttempt', 'send', 'accept'] as const).flatMap((step) => [
+const EVERY_DEATH = (['assignNonces', 'addAttempt', 'send', 'accept'] as const).flatMap((step) => [
   [step, 'before'] as const,
   [step, 'after'] as const,
 ]);
 const DEATHS = isSlow
   ? EVERY_DEATH
   : ([
-      ['number', 'after'],
+      ['assignNonces', 'after'],
       ['addAttempt', 'after'],
       ['send', 'after'],
     ] as const);

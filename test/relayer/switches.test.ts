@@ -122,7 +122,7 @@ describe('a paused relayer', () => {
       }
       await operate(beside.url, 'POST', '/switches', { mode: 'running' });
       await eventually(
-        () => sandbox.gateway.venues.get(CHAIN)?.relayer?.standing(relayer()).mode,
+        () => sandbox.gateway.venues.get(CHAIN)?.relayer?.walletMode(relayer()).mode,
         (mode) => mode === 'running',
         5_000,
       );
@@ -162,7 +162,7 @@ describe('a paused relayer', () => {
 const relayer = (): Address => sandbox.controls.relayer.toLowerCase() as Address;
 const nonceOf = async (): Promise<number> => (await venue().chain.relay.account(relayer())).nonce;
 const standingAt = ({ gateway }: Pick<SecondGateway, 'gateway'>) => {
-  const standing = gateway.venues.get(CHAIN)?.relayer?.standing(relayer());
+  const standing = gateway.venues.get(CHAIN)?.relayer?.walletMode(relayer());
   if (!standing) throw new Error('no relayer');
   return standing;
 };

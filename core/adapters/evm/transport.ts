@@ -4,7 +4,7 @@ import { redactText } from '../../observability/redact.js';
 import { NoNodeError } from '../../ports/no-node-error.js';
 import type { Span, Tracer } from '../../observability/tracing.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
-import { createLine, type Line } from './line.js';
+import { createRpcSender, type RpcSender } from './rpc-sender.js';
 import { troubleOf } from './node-trouble.js';
 import type { RpcAnswer, RpcCall } from './rpc-exchange.js';
 
@@ -48,7 +48,7 @@ const SECOND_TRY_AFTER_MS = 100;
  * to the next one, so that a batch never mixes answers of two nodes.
  */
 export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: RpcTransportOptions): RpcTransport {
-  const line = createLine(endpoints, { chainId, slug });
+  const line = createRpcSender(endpoints, { chainId, slug });
   const questions = new AsyncLocalStorage<Question>();
   const isOnly = endpoints.all.length === 1;
   let waiting: Entry[] = [];
@@ -106,7 +106,7 @@ interface Batch {
   readonly entries: readonly Entry[];
   readonly pinned: Endpoint | null;
   readonly endpoints: Endpoints;
-  readonly line: Line;
+  readonly line: RpcSender;
 }
 
 /** Completes a batch: answered by one node, or rejected with the faults of all. Never throws. */

@@ -7,7 +7,7 @@ import type { Tracer } from '../../observability/tracing.js';
 import { accountFacts, chainTrades, openOrders, openTrades, referrerOf } from './account.js';
 import { delegateOf } from './delegation.js';
 import { createEndpoints } from './endpoints.js';
-import { openHeadLine } from './head-line.js';
+import { subscribeToHeads } from './head-subscription.js';
 import { identify } from './identify.js';
 import { createRelayNode } from './relay-node.js';
 import { replay } from './replay.js';
@@ -68,7 +68,7 @@ export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, 
     transaction: (hash) => seenTransaction(client, hash),
     outcome: (hash) => outcomeOf(client, hash),
     heads(listener) {
-      const subscriptions = wsUrls.map((url) => openHeadLine({ url, chainId, clock, log }, listener));
+      const subscriptions = wsUrls.map((url) => subscribeToHeads({ url, chainId, clock, log }, listener));
       return () => subscriptions.forEach((cancel) => cancel());
     },
     head: () => readHead(client),

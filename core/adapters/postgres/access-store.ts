@@ -58,7 +58,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
       orNull(
         transaction(async (trx) => {
           await spendMasterMessage(trx, claim, registration.createdAt);
-          if (!(await makeRoom(trx, claim.chain, registration))) throw tooMany('agents', MAX_AGENTS, claim.trader);
+          if (!(await deleteOldestAgents(trx, claim.chain, registration))) throw tooMany('agents', MAX_AGENTS, claim.trader);
           const former = await trx<AgentRow & InChain>('agents')
             .where({ chain: claim.chain, agent: registration.agent })
             .forUpdate()
@@ -181,7 +181,11 @@ const tooMany = (what: string, most: number, trader: Address): GatewayError =>
  * Whether the trader may have one more agent. The trader stays locked until the transaction ends, so that two replicas cannot both grant
  * the last one. Of ended and never used registrations only the newest are kept, because each costs only a signature.
  */
-export async function makeRoom(trx: Knex.Transaction, chain: ChainSlug, { agent, trader, createdAt }: Registration): Promise<boolean> {
+export async function deleteOldestAgents(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  { agent, trader, createdAt }: Registration,
+): Promise<boolean> {
   await lockAccess(trx, chain, trader);
   const others = (): Knex.QueryBuilder => trx('agents').where({ chain, trader }).whereNot({ agent });
   const inForce = await others()

@@ -32,12 +32,12 @@ export function createAlertStore(db: Knex): AlertStore {
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
 
   return {
-    async raise({ details, ...facts }, { at, tells, repeatMs }) {
-      await rows(RAISE, { ...facts, details: JSON.stringify(details), at, tells });
-      if (repeatMs !== null) await rows(REPEAT, { ...nameOf(facts), at, tells, repeatMs });
+    async raise({ details, ...facts }, { at, isSent, repeatMs }) {
+      await rows(RAISE, { ...facts, details: JSON.stringify(details), at, isSent });
+      if (repeatMs !== null) await rows(REPEAT, { ...nameOf(facts), at, isSent, repeatMs });
     },
-    async recover(name, { at, tells, message }) {
-      return (await rows(RECOVER, { ...nameOf(name), at, tells, message })).length > 0;
+    async recover(name, { at, isSent, message }) {
+      return (await rows(RECOVER, { ...nameOf(name), at, isSent, message })).length > 0;
     },
     open: async () => (await rows<AlertRow>(`select ${ALERT} from alerts where recovered_at is null order by id`)).map(readAlert),
     recovered: async (limit) =>
@@ -105,7 +105,7 @@ const RAISE = `
     set message = excluded.message, details = excluded.details, expires_at = excluded.expires_at
     returning *, xmax = 0 as is_new
   )
-  ${insertDelivery(`'opened'`)} where :tells::boolean and is_new`;
+  ${insertDelivery(`'opened'`)} where :isSent::boolean and is_new`;
 
 /** The row lock lets one replica repeat the alert; the others find `told_at` updated. */
 const REPEAT = `
@@ -114,13 +114,13 @@ const REPEAT = `
     where kind = :kind and chain = :chain and subject = :subject and recovered_at is null and told_at <= :at::bigint - :repeatMs::bigint
     returning *
   )
-  ${insertDelivery(`'repeated'`)} where :tells::boolean`;
+  ${insertDelivery(`'repeated'`)} where :isSent::boolean`;
 
 const RECOVER = `
   with seen as (
     update alerts set recovered_at = :at, message = :message
     where kind = :kind and chain = :chain and subject = :subject and recovered_at is null returning *
-  ), sent as (${insertDelivery(`'recovered'`)} where :tells::boolean)
+  ), sent as (${insertDelivery(`'recovered'`)} where :isSent::boolean)
   select id from seen`;
 
 const LEAD = `

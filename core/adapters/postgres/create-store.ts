@@ -19,7 +19,7 @@ import { createMetricsStore } from './metrics-store.js';
 import { createGasLedger } from './gas-ledger-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
-import { createRoomStore } from './room-store.js';
+import { createClosingSlippageStore } from './closing-slippage-store.js';
 import { createSwitchStore } from './switch-store.js';
 import { createStatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
@@ -73,7 +73,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     rules: withFaults({ ...createRulesStore({ db, trips }) }),
     switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
-    rooms: withFaults({ ...createRoomStore(db) }),
+    closingSlippages: withFaults({ ...createClosingSlippageStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
     signers: withFaults(createSignerStore({ db, trips, transaction: (work) => runTransaction(db, work) })),
     tracking: withFaults({ ...createTrackingStore({ db, leases }) }),

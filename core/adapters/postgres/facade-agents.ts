@@ -5,7 +5,7 @@ import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../types.js';
-import { endRegistration, lostBy, makeRoom, ofSameTrader, agentEntry } from './access-store.js';
+import { endRegistration, lostBy, deleteOldestAgents, ofSameTrader, agentEntry } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
@@ -48,7 +48,7 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   const former = known.find((row) => row.chain === chain);
   const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
   if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many', most: maxNamed });
-  if (!(await makeRoom(trx, chain, registration))) throw new Refused({ kind: 'too-many', most: MAX_AGENTS });
+  if (!(await deleteOldestAgents(trx, chain, registration))) throw new Refused({ kind: 'too-many', most: MAX_AGENTS });
   const saved = await put(trx, chain, registration, former);
   const signed = { chain, agent, envelope: proof, approved_at: createdAt };
   await trx('agent_approvals').insert(signed).onConflict(['chain', 'agent']).merge(['envelope', 'approved_at']);

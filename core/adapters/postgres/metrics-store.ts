@@ -48,7 +48,7 @@ function lanesOf(rows: readonly LaneRow[]): LaneFigures[] {
       chain: first.chain,
       wallet: first.wallet,
       nextNonce: first.next_nonce === null ? null : Number(first.next_nonce),
-      isFenced: first.is_fenced === true,
+      isBlocked: first.is_fenced === true,
       open: own.flatMap(({ state, count }) => (state === null ? [] : [{ state, count: Number(count) }])),
       oldestOpenAt: oldest.length === 0 ? null : Math.min(...oldest),
     };

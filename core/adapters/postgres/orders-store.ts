@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
-import type { KnownOrder, OrdersStore, OrderStory } from '../../ports/stores/orders.js';
+import type { KnownOrder, OrdersStore, OrderHistory } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/lane.js';
 import { ask } from './pooled-query.js';
@@ -67,14 +67,14 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
       transaction(async (trx) => {
         const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and not exists (${NUMBERED}) for update`, { id, trader });
         if (row?.order.status !== 'prepared' || row.isSent) return false;
-        await appendJournal(trx, chain, at, await lapse(trx, chain, [row], { because: 'owner', at }));
+        await appendJournal(trx, chain, at, await expireOrders(trx, chain, [row], { because: 'owner', at }));
         return true;
       }),
-    async lapse(chain, now, sent = []) {
+    async expire(chain, now, sent = []) {
       // Runs twice a second on every chain and rarely finds one, so the check needs no transaction.
       const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
       for (let total = 0; isDue !== undefined;) {
-        const { looked, lapsed } = await transaction((trx) => lapseSome(trx, chain, now, sent));
+        const { looked, lapsed } = await transaction((trx) => expireSome(trx, chain, now, sent));
         total += lapsed;
         if (looked < EXPIRED_AT_ONCE) return total;
       }
@@ -89,11 +89,11 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
         `status = 'prepared' and is_sent and orders.id in (select order_id from order_tags where chain = :chain and order_tags.tag = any(:tags))`,
         { tags: [...tags] },
       ),
-    story: (chain, trader, id) => story(db, chain, trader, id),
+    timeline: (chain, trader, id) => history(db, chain, trader, id),
   };
 }
 
-async function lapseSome(
+async function expireSome(
   trx: Knex.Transaction,
   chain: ChainSlug,
   now: number,
@@ -105,11 +105,11 @@ async function lapseSome(
   // Assigning a nonce locks the row too: the second read sees a nonce assigned since the first, and none can follow.
   const ids = locked.map(({ id }) => String(id));
   const still = await lockOrders(trx, chain, `${DUE} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
-  await appendJournal(trx, chain, now, await lapse(trx, chain, still, { because: 'time', at: now }));
+  await appendJournal(trx, chain, now, await expireOrders(trx, chain, still, { because: 'time', at: now }));
   return { looked: locked.length, lapsed: still.length };
 }
 
-async function lapse(
+async function expireOrders(
   trx: Knex.Transaction,
   chain: ChainSlug,
   rows: readonly LockedOrder[],
@@ -121,7 +121,7 @@ async function lapse(
   return moveOrders(trx, chain, moves, at);
 }
 
-async function story(db: Knex, chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null> {
+async function history(db: Knex, chain: ChainSlug, trader: Address, id: bigint): Promise<OrderHistory | null> {
   const order = await db('orders').where({ chain, trader, id }).first<{ id: bigint } | undefined>('id');
   if (order === undefined) return null;
   const events = await db.raw<{ rows: { event: string; orphaned: boolean }[] }>(

@@ -74,9 +74,9 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
     jobs: (chain, ids) => jobs(SQL.JOBS_OF, { chain, ids: ids.map(String) }),
     jobsOfOrder: (chain, orderId) => jobs(SQL.JOBS_OF_ORDER, { chain, orderId }),
     jobByHash: async (chain, hash) => (await jobs(SQL.BY_HASH, { chain, hash }))[0] ?? null,
-    number: async (chain, wallet, ids, atLeast) =>
+    assignNonces: async (chain, wallet, ids, atLeast) =>
       (await jobs(SQL.NUMBER, { chain, wallet, ids: ids.map(String), atLeast })).sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0)),
-    holes: async (chain, wallet, from, below) =>
+    unusedNonces: async (chain, wallet, from, below) =>
       (await rows<{ nonce: bigint; is_given_up: boolean }>(SQL.HOLES, { chain, wallet, from, below })).map(({ nonce, is_given_up }) => ({
         nonce: Number(nonce),
         isGivenUp: is_given_up,
@@ -92,7 +92,7 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
       const [row] = await rows<LaneRow>(SQL.LANE, { chain, wallet });
       return readLane(wallet, row);
     },
-    async fenceLane(chain, wallet, fence) {
+    async storeLaneProblem(chain, wallet, fence) {
       await rows(SQL.FENCE_LANE, { chain, wallet, since: fence?.since ?? null, reason: fence?.reason ?? null });
     },
     addAttempt: (chain, attempts) => jobs(SQL.ADD_ATTEMPT, { chain, attempts: writeAttempts(attempts) }),

@@ -4,16 +4,16 @@ import { dayStart, minuteAgo, type RelayRules } from '../../domain/relay/guardra
 import { collateralToUsd } from '../../domain/pricing/size.js';
 import type { Address } from '../../types.js';
 import { mergeRules, readRules, type GivenRules, type StoredRules } from '../../config/rules.js';
-import type { GuardQuestion, Standing } from '../../ports/stores/rules.js';
+import type { GuardQuestion, RulesWithFacts } from '../../ports/stores/rules.js';
 import { COUNTED_RULES, countFor, type CountedRule } from './rules-sql.js';
 
-export interface Whose {
+export interface TraderOnChain {
   readonly chain: ChainSlug;
   readonly trader: Address;
 }
 
 /** Parses the column `RULES_OF`; null where nothing is set. */
-export const readRulesOf = (column: string | null, given: GivenRules, whose: Whose): RelayRules =>
+export const readRulesOf = (column: string | null, given: GivenRules, whose: TraderOnChain): RelayRules =>
   readRules(mergeRules(given, JSON.parse(column ?? '[]') as Pick<StoredRules, 'chain' | 'trader' | 'rules'>[], whose));
 
 export const neededFor = (rules: RelayRules): readonly CountedRule[] => COUNTED_RULES.filter((rule) => rules[rule] !== null);
@@ -29,10 +29,10 @@ interface FactsRow {
 /** One statement, or none where no figure is needed. `db` may be the transaction that stores the order. */
 export async function countFacts(
   db: Knex,
-  { chain, trader }: Whose,
+  { chain, trader }: TraderOnChain,
   { instead, now, collaterals }: GuardQuestion,
   { rules, counted }: { readonly rules: RelayRules; readonly counted: readonly CountedRule[] },
-): Promise<Standing> {
+): Promise<RulesWithFacts> {
   const values = { chain, trader, instead, minute: minuteAgo(now), day: dayStart(now), most: rules.ordersPerMinute };
   const found = counted.length === 0 ? null : await db.raw<{ rows: [FactsRow] }>(countFor(counted), values as never);
   const { open, instead: replaced, pnl, minute = '[]', transactions = 0 } = found?.rows[0] ?? {};

@@ -2,13 +2,13 @@ import type { Knex } from 'knex';
 import { guardRefusal, standingRefusal } from '../../domain/relay/guardrails.js';
 import { GuardrailError } from '../../config/rules.js';
 import type { OpeningGuard } from '../../ports/stores/rules.js';
-import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
+import { countFacts, neededFor, readRulesOf, type TraderOnChain } from './rules-facts.js';
 
 /**
  * Throws inside the transaction that would store the order, which rolls it back. The trader is locked, so the figures hold until the order
  * is stored. `column` is the result of `RULES_OF`; without a limit nothing is read.
  */
-export async function guardOpening(trx: Knex.Transaction, whose: Whose, guard: OpeningGuard, column: string | null): Promise<void> {
+export async function guardOpening(trx: Knex.Transaction, whose: TraderOnChain, guard: OpeningGuard, column: string | null): Promise<void> {
   const rules = readRulesOf(column, guard.given, whose);
   const standing = standingRefusal(rules);
   if (standing !== null) throw new GuardrailError(standing);
@@ -18,7 +18,7 @@ export async function guardOpening(trx: Knex.Transaction, whose: Whose, guard: O
 }
 
 /** Whether the opening needs no check as long as the database has no rule for the trader. */
-export function isUnbound({ given }: OpeningGuard, whose: Whose): boolean {
+export function isUnbound({ given }: OpeningGuard, whose: TraderOnChain): boolean {
   const rules = readRulesOf(null, given, whose);
   return standingRefusal(rules) === null && neededFor(rules).length === 0;
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { RelayRules } from '../../domain/relay/guardrails.js';
 import type { GivenRules, RuleSet, StoredRules } from '../../config/rules.js';
 import type { RulesStore } from '../../ports/stores/rules.js';
-import { countFacts, neededFor, readRulesOf, type Whose } from './rules-facts.js';
+import { countFacts, neededFor, readRulesOf, type TraderOnChain } from './rules-facts.js';
 import { COUNTED_RULES, EXITS_BEFORE, HOLDS, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
 import { LOCKS_NOTHING, type StatementBatcher } from './statement-batcher.js';
 import { statement } from './statement.js';
@@ -18,7 +18,7 @@ export function createRulesStore({ db, trips }: { readonly db: Knex; readonly tr
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
 
-  const rulesOf = async ({ chain, trader }: Whose, given: GivenRules): Promise<RelayRules> => {
+  const rulesOf = async ({ chain, trader }: TraderOnChain, given: GivenRules): Promise<RelayRules> => {
     const [row] = await trips.ask<{ rules: string | null }>(RULES, { chain, trader }, LOCKS_NOTHING);
     return readRulesOf(row?.rules ?? null, given, { chain, trader });
   };
@@ -37,11 +37,11 @@ export function createRulesStore({ db, trips }: { readonly db: Knex; readonly tr
     },
     remove: async (chain, trader) =>
       (await rows('delete from relay_rules where chain = :chain and trader = :trader returning 1', { chain, trader })).length > 0,
-    async standing(chain, trader, question, wanted) {
+    async rulesWithFacts(chain, trader, question, wanted) {
       const rules = await rulesOf({ chain, trader }, question.given);
       return countFacts(db, { chain, trader }, question, { rules, counted: wanted === 'all' ? COUNTED_RULES : neededFor(rules) });
     },
-    async standingOf(chain, trader, given) {
+    async accessOf(chain, trader, given) {
       const { access } = await rulesOf({ chain, trader }, given);
       if (access === 'allowed') return 'may-trade';
       const [row] = await rows<{ holds: boolean }>(HOLDS, { chain, trader });

@@ -146,7 +146,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
     markBackfilled(trader, block) {
       leave(sql.MEET, { trader, block });
     },
-    tell(at, entries) {
+    publish(at, entries) {
       steps.leave(...telling(chain, at, entries));
     },
   };

@@ -14,8 +14,8 @@ export interface PriceBound {
  * The contract bounds a price by an expected price and a slippage, an order-book exchange by a limit. Returns an expected price with the given
  * slippage below (above, for a sell) the limit, such that the contract's worst price never passes the limit.
  */
-export function boundBy(limit: bigint, isBuy: boolean, roomP: bigint): PriceBound {
-  const slippageP = roomP < 1n ? 1n : roomP;
+export function boundBy(limit: bigint, isBuy: boolean, wantedSlippageP: bigint): PriceBound {
+  const slippageP = wantedSlippageP < 1n ? 1n : wantedSlippageP;
   const expectedPrice = isBuy
     ? (limit * PERCENT) / (PERCENT + slippageP)
     : (limit * PERCENT + (PERCENT - slippageP) - 1n) / (PERCENT - slippageP);
@@ -30,7 +30,7 @@ function nearest({ expectedPrice, slippageP }: PriceBound, limit: bigint, isBuy:
 }
 
 /** The slippage from a price to a limit, 1e3 percent; 0 when the limit is on the wrong side. */
-export function roomTo(limit: bigint, price: bigint, isBuy: boolean, mostP: bigint): bigint {
-  const room = isBuy ? ((limit - price) * PERCENT) / price : ((price - limit) * PERCENT) / price;
-  return room < 0n ? 0n : room > mostP ? mostP : room;
+export function slippageTo(limit: bigint, price: bigint, isBuy: boolean, mostP: bigint): bigint {
+  const slippageP = isBuy ? ((limit - price) * PERCENT) / price : ((price - limit) * PERCENT) / price;
+  return slippageP < 0n ? 0n : slippageP > mostP ? mostP : slippageP;
 }

@@ -3,8 +3,8 @@ import { floorToLot } from '../lot.js';
 import { collateralForBaseSize } from '../pricing/size.js';
 import type { OrderType } from '../order.js';
 import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';
-import { closingRoom, levelRoom } from './level-room.js';
-import { boundBy, roomTo, type PriceBound } from './price-bound.js';
+import { currentClosingSlippage, wantedClosingSlippage } from './closing-slippage.js';
+import { boundBy, slippageTo, type PriceBound } from './price-bound.js';
 
 /**
  * Translates an order of an order-book exchange to Diamond intents: a pure function of the order and the stored context, so that the relayer, or
@@ -85,7 +85,7 @@ function sizeToOpen(order: ExchangeOrder, context: TranslationContext, closed: b
 }
 
 function openingBound({ limit, isBuy }: ExchangeOrder, { oracle, maxSlippageP }: TranslationContext): PriceBound {
-  const slippageP = roomTo(limit, oracle, isBuy, maxSlippageP);
+  const slippageP = slippageTo(limit, oracle, isBuy, maxSlippageP);
   // A limit beyond the contract's maximum slippage means "at any price", so the oracle's price is expected.
   return slippageP === maxSlippageP ? { expectedPrice: oracle, slippageP } : boundBy(limit, isBuy, slippageP);
 }
@@ -108,7 +108,7 @@ function closeOldestFirst(order: ExchangeOrder, context: TranslationContext, tra
  * trade, which its stop loss uses too, so the limit is enforced by the expected price and the slippage is unchanged.
  */
 function closeLeg({ limit, isBuy }: ExchangeOrder, { sizeStep }: TranslationContext, trade: NettedTrade, size: bigint): Leg {
-  const { expectedPrice, slippageP } = boundBy(limit, isBuy, closingRoom(trade));
+  const { expectedPrice, slippageP } = boundBy(limit, isBuy, currentClosingSlippage(trade));
   const { tradeIndex, sizeBase, collateralAmount, minCollateral } = trade;
   const collateralDelta = size >= sizeBase ? collateralAmount : (collateralAmount * size) / sizeBase;
   const isWhole = sizeBase - size < sizeStep || collateralAmount - collateralDelta < minCollateral || collateralDelta === 0n;
@@ -181,10 +181,11 @@ function protectBy(order: ExchangeOrder, context: TranslationContext, { trigger,
   const covered = coveredWhole(order, context, opposite);
   if (covered === null || covered.length === 0) return refusedPart(opposite, context);
   if (covered.some(fires)) return refused('bad-trigger');
-  const slippageP = levelRoom(order, context.maxSlippageP);
+  const slippageP = wantedClosingSlippage(order, context.maxSlippageP);
   const level = tpsl === 'tp' ? { tp: trigger, sl: null } : { tp: null, sl: trigger };
   // The slippage is only raised, because the other trigger uses it too, and never while a close is pending, whose price bound depends on it.
-  const levelsOf = (trade: NettedTrade): Levels => (slippageP > closingRoom(trade) && !trade.isBusy ? { ...level, slippageP } : level);
+  const levelsOf = (trade: NettedTrade): Levels =>
+    slippageP > currentClosingSlippage(trade) && !trade.isBusy ? { ...level, slippageP } : level;
   return { kind: 'legs', manner: 'protection', legs: covered.map((trade) => protectLeg(trade, levelsOf(trade))) };
 }
 
@@ -193,7 +194,7 @@ function enterOn(order: ExchangeOrder, context: TranslationContext, { trigger, t
   if (order.size < context.sizeStep) return refused('zero-size');
   if (!waits(order, context.mark, trigger, tpsl)) return refused('bad-trigger');
   if (order.isBuy ? order.limit < trigger : order.limit > trigger) return refused('bad-trigger');
-  const slippageP = roomTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
+  const slippageP = slippageTo(order.limit, trigger, order.isBuy, context.maxSlippageP);
   // A limit too close to the trigger leaves no slippage for the spread; then the trigger is moved, not the limit.
   const isWideEnough = slippageP >= context.cushionP;
   const size = sizeToOpen(order, context, 0n);

@@ -19,12 +19,12 @@ export interface AlertsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Whether alerts are sent to a webhook. */
-  readonly tells: boolean;
+  readonly isSent: boolean;
 }
 
 export const REPEAT_MS = 3_600_000;
 
-export function createAlerts({ store, clock, log, tells }: AlertsOptions): Alerts {
+export function createAlerts({ store, clock, log, isSent }: AlertsOptions): Alerts {
   const guard = async (name: AlertName, work: () => Promise<unknown>): Promise<void> => {
     try {
       await work();
@@ -34,7 +34,7 @@ export function createAlerts({ store, clock, log, tells }: AlertsOptions): Alert
   };
   return {
     raiseAlert: ({ repeats = false, expiresAt = null, ...alert }) =>
-      guard(alert, () => store.raise({ ...alert, expiresAt }, { at: clock.now(), tells, repeatMs: repeats ? REPEAT_MS : null })),
-    recoverAlert: (name, message) => guard(name, () => store.recover(name, { at: clock.now(), tells, message })),
+      guard(alert, () => store.raise({ ...alert, expiresAt }, { at: clock.now(), isSent, repeatMs: repeats ? REPEAT_MS : null })),
+    recoverAlert: (name, message) => guard(name, () => store.recover(name, { at: clock.now(), isSent, message })),
   };
 }

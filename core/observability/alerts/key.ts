@@ -5,7 +5,7 @@ import type { RelayStore } from '../../ports/stores/relay.js';
 export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
   ...store,
   // Before the write: a failed write is repeated by the caller, and the alert with it.
-  async fenceLane(chain, wallet, fence) {
+  async storeLaneProblem(chain, wallet, fence) {
     const name = { kind: 'key-trouble', chain, subject: wallet } as const;
     if (fence?.cause !== 'key') await alerts.recoverAlert(name, `The wallet ${wallet} signs again.`);
     else
@@ -14,6 +14,6 @@ export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
         message: `The wallet ${wallet} cannot sign: ${fence.reason}.`,
         details: { reason: fence.reason },
       });
-    await store.fenceLane(chain, wallet, fence);
+    await store.storeLaneProblem(chain, wallet, fence);
   },
 });

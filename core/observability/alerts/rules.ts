@@ -11,7 +11,7 @@ export interface UsedQuota {
 }
 
 /** Reports an opening that was rejected by the daily quota when it was to be stored. */
-export async function tellQuota({ alerts }: Gateway, { definition }: Venue, trader: Address, error: unknown): Promise<void> {
+export async function raiseQuotaAlert({ alerts }: Gateway, { definition }: Venue, trader: Address, error: unknown): Promise<void> {
   if (error instanceof GuardrailError && error.refusal.rule === 'daily-transactions')
     await alertQuota(alerts, definition, trader, error.refusal);
 }

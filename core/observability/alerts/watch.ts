@@ -134,8 +134,8 @@ function checkLane(watch: Watch, { definition, clock }: Venue, lane: LaneHealth)
   const { wallet, openJobs, oldestOpenAt, nextNonce, reason, since } = lane;
   const same = lasting(watch, `${definition.slug} ${wallet}`, `${oldestOpenAt} ${openJobs > 0}`);
   const isStuck = openJobs > 0 && same >= JAMMED_MS;
-  const isFenced = since !== null && clock.now() - since >= JAMMED_MS;
-  const isWrong = isStuck || isFenced;
+  const isBlocked = since !== null && clock.now() - since >= JAMMED_MS;
+  const isWrong = isStuck || isBlocked;
   return {
     kind: 'lane-jammed',
     subject: wallet,

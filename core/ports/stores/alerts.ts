@@ -53,18 +53,18 @@ export interface AlertDelivery {
   readonly deliveredAt: number | null;
 }
 
-export interface Telling {
+export interface AlertSending {
   readonly at: number;
   /** False: the alert is stored and shown, but not sent to the webhook. */
-  readonly tells: boolean;
+  readonly isSent: boolean;
 }
 
 /** Alerts of all replicas. An alert and its delivery are stored in one statement. */
 export interface AlertStore {
   /** Opens or refreshes the alert; an alert last sent more than `repeatMs` ago is sent again, null = never. */
-  raise(facts: AlertFacts, telling: Telling & { readonly repeatMs: number | null }): Promise<void>;
+  raise(facts: AlertFacts, sending: AlertSending & { readonly repeatMs: number | null }): Promise<void>;
   /** False when it was not open. */
-  recover(name: AlertName, telling: Telling & { readonly message: string }): Promise<boolean>;
+  recover(name: AlertName, sending: AlertSending & { readonly message: string }): Promise<boolean>;
   open(): Promise<Alert[]>;
   /** Newest first. */
   recovered(limit: number): Promise<Alert[]>;

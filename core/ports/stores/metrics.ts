@@ -17,7 +17,7 @@ export interface LaneFigures {
   readonly chain: string;
   readonly wallet: string;
   readonly nextNonce: number | null;
-  readonly isFenced: boolean;
+  readonly isBlocked: boolean;
   /** Jobs that are not final. */
   readonly open: readonly { readonly state: RelayState; readonly count: number }[];
   /** Epoch ms; null when there is none. */

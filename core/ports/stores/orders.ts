@@ -106,16 +106,16 @@ export interface OrdersStore {
   /** Cancels an unsent order; false when it is no longer prepared, or a hash is known. */
   giveUp(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<boolean>;
   /** Expires overdue prepared orders, those with a known hash only if in `sent`, none that the relayer may send; returns the count. */
-  lapse(chain: ChainSlug, now: number, sent?: readonly bigint[]): Promise<number>;
+  expire(chain: ChainSlug, now: number, sent?: readonly bigint[]): Promise<number>;
   /** Prepared orders with a known hash, oldest first: their transaction may have failed or been dropped. */
   sent(chain: ChainSlug, limit: number, after?: bigint): Promise<KnownOrder[]>;
   /** Of these, the orders prepared with one of these tags. */
   sentWith(chain: ChainSlug, tags: readonly Hex[]): Promise<KnownOrder[]>;
   /** All events of the order, oldest first; those undone by a reorganisation are marked. */
-  story(chain: ChainSlug, trader: Address, id: bigint): Promise<OrderStory | null>;
+  timeline(chain: ChainSlug, trader: Address, id: bigint): Promise<OrderHistory | null>;
 }
 
-export interface OrderStory {
+export interface OrderHistory {
   readonly events: readonly { readonly event: ChainEvent; readonly isTakenBack: boolean }[];
   /** Orders created when the same call data was mined again. */
   readonly repeats: readonly bigint[];

@@ -5,19 +5,19 @@ import type { ExchangeLeg, ExchangeRecord } from './exchange.js';
 import type { Lease } from './tracking.js';
 
 /** Causes that keep a lane from sending. Each is cleared by its own recovery, not by that of another cause. */
-export const FENCE_CAUSES = ['fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
-export type FenceCause = (typeof FENCE_CAUSES)[number];
+export const LANE_PROBLEM_CAUSES = ['fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
+export type LaneProblemCause = (typeof LANE_PROBLEM_CAUSES)[number];
 
 /** A lane that cannot send. New requests are refused; queued jobs wait, or expire at their deadline. */
-export interface Fence {
+export interface LaneProblem {
   /** Half a sentence that may be shown to traders. */
   readonly reason: string;
   readonly since: number;
 }
 
 /** A fence with its cause, as the lane's owner reports it. */
-export interface StoredFence extends Fence {
-  readonly cause: FenceCause;
+export interface StoredLaneProblem extends LaneProblem {
+  readonly cause: LaneProblemCause;
 }
 
 export interface LaneHealth {
@@ -224,9 +224,9 @@ export interface RelayStore {
    * Assigns the wallet's next nonces to those of these jobs that are queued, by id; `atLeast` is the chain's nonce, for a lane that was
    * never used or fell behind. Returns the current jobs in that order.
    */
-  number(chain: ChainSlug, wallet: Address, ids: readonly bigint[], atLeast: number): Promise<RelayJob[]>;
+  assignNonces(chain: ChainSlug, wallet: Address, ids: readonly bigint[], atLeast: number): Promise<RelayJob[]>;
   /** Nonces of a range that no job will use, lowest first, limited in number. */
-  holes(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<Hole[]>;
+  unusedNonces(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<Hole[]>;
   /** Creates a no-op for a nonce without a job. A given-up job is reopened to use its nonce; null when a job has it after all. */
   fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
   /** Resets a lane without open jobs to the chain's nonce. */
@@ -234,7 +234,7 @@ export interface RelayStore {
   /** The wallet's lane; also for a wallet never used. */
   lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
   /** Stored for all replicas; null removes it. */
-  fenceLane(chain: ChainSlug, wallet: Address, fence: StoredFence | null): Promise<void>;
+  storeLaneProblem(chain: ChainSlug, wallet: Address, fence: StoredLaneProblem | null): Promise<void>;
   /** One per job; all of them or none. */
   addAttempt(chain: ChainSlug, attempts: readonly NewAttempt[]): Promise<RelayJob[]>;
   /** Final jobs stay unchanged. */

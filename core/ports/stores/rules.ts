@@ -18,7 +18,7 @@ export interface GuardQuestion {
 /** An opening through the facade, checked in the transaction that stores it, so that concurrent openings cannot pass together. */
 export interface OpeningGuard extends GuardQuestion, Omit<AskedOpening, 'insteadUsd'> {}
 
-export interface Standing {
+export interface RulesWithFacts {
   readonly rules: RelayRules;
   readonly facts: GuardFacts;
   readonly insteadUsd: bigint;
@@ -32,9 +32,9 @@ export interface RulesStore {
   /** False when there was none. */
   remove(chain: StoredRules['chain'], trader: StoredRules['trader']): Promise<boolean>;
   /** Computes only the figures that a rule needs, or all. */
-  standing(chain: ChainSlug, trader: Address, question: GuardQuestion, wanted: 'needed' | 'all'): Promise<Standing>;
+  rulesWithFacts(chain: ChainSlug, trader: Address, question: GuardQuestion, wanted: 'needed' | 'all'): Promise<RulesWithFacts>;
   /** Whether the rule `access` lets a trader trade; otherwise it may still exit what the relayer opened for it. */
-  standingOf(chain: ChainSlug, trader: Address, given: GivenRules): Promise<'may-trade' | 'may-exit' | 'may-not'>;
+  accessOf(chain: ChainSlug, trader: Address, given: GivenRules): Promise<'may-trade' | 'may-exit' | 'may-not'>;
   /**
    * The trader's rules, and how many transactions of the day precede this job; counted only with a quota. For a trader that may not trade,
    * openings are not counted; `holds` is whether it has anything that the relayer opened.

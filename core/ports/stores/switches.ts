@@ -52,16 +52,16 @@ export interface SwitchStore {
   drillGap(chain: ChainSlug, wallet: Address, chainNonce: number, gas: bigint, at: number): Promise<DrilledGap | null>;
 }
 
-export interface WalletStanding {
+export interface WalletMode {
   readonly mode: SwitchMode;
   readonly reason: string | null;
   readonly isRetiring: boolean;
 }
 
-const RUNNING: WalletStanding = { mode: 'running', reason: null, isRetiring: false };
+const RUNNING: WalletMode = { mode: 'running', reason: null, isRetiring: false };
 
 /** The stricter of the wallet's and its chain's switch applies. */
-export function standingOf(switches: readonly RelaySwitch[], wallet: Address): WalletStanding {
+export function walletModeOf(switches: readonly RelaySwitch[], wallet: Address): WalletMode {
   const own = switches.find((each) => each.wallet === wallet) ?? RUNNING;
   const chains = switches.find((each) => each.wallet === null) ?? RUNNING;
   const { mode, reason } = SWITCH_MODES.indexOf(chains.mode) >= SWITCH_MODES.indexOf(own.mode) ? chains : own;
@@ -74,7 +74,7 @@ const DOES: Readonly<Record<Exclude<SwitchMode, 'running'>, string>> = {
 };
 
 /** The refusal for new requests; null while they are accepted. */
-export function closedText({ mode, reason }: WalletStanding): string | null {
+export function closedText({ mode, reason }: WalletMode): string | null {
   if (mode === 'running') return null;
   const why = reason === null ? '' : `: ${reason}`;
   return `The relayer ${DOES[mode]}${why}. Nothing was sent; orders and positions can be managed from the trader's own wallet meanwhile.`;

@@ -118,7 +118,7 @@ export interface TrackingUnit {
   /** Marks the trader's open orders as backfilled at the block. */
   markBackfilled(trader: Address, block: bigint): void;
   /** Appends to the journals of the accounts; once and last. */
-  tell(at: number, entries: readonly { readonly trader: Address; readonly fact: JournalFact }[]): void;
+  publish(at: number, entries: readonly { readonly trader: Address; readonly fact: JournalFact }[]): void;
 }
 
 /** While it is held, no other replica indexes the chain. */

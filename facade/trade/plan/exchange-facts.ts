@@ -64,7 +64,7 @@ export interface Asked {
 /** Effects of earlier items of the action: trades they use, and closing slippages they set. */
 interface Before {
   readonly taken: ReadonlySet<number>;
-  readonly rooms: ReadonlyMap<number, bigint>;
+  readonly closingSlippages: ReadonlyMap<number, bigint>;
 }
 
 /** The facts that the translation of one order depends on. */
@@ -158,7 +158,7 @@ function netted(
   venue: Venue,
   { busy }: ExchangeFacts,
   position: HeldFigures,
-  { taken, rooms, point }: Before & { readonly point: PricePoint },
+  { taken, closingSlippages, point }: Before & { readonly point: PricePoint },
 ): NettedTrade {
   const { tradeIndex, long, collateralAmount, tp, sl, slippageP, opening } = position;
   const view = marketView(venue.feed.config(), position);
@@ -170,7 +170,7 @@ function netted(
     minCollateral: view === null ? 0n : minRemainingCollateral(view.fees, view.collateral),
     tp,
     sl,
-    slippageP: rooms.get(tradeIndex) ?? slippageP,
+    slippageP: closingSlippages.get(tradeIndex) ?? slippageP,
     mark: markIn(view?.state, point),
     isBusy: busy.has(tradeIndex) || taken.has(tradeIndex),
     excess: view === null || opening === null ? 0n : excessOf(position, opening, view.collateral),

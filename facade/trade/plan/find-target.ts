@@ -28,18 +28,18 @@ export interface Child {
   readonly level: Pick<KnownProtection, 'kind' | 'price'>;
 }
 
-type Shelf = Pick<Gateway, 'store'>;
-type Place = Pick<Venue, 'definition'>;
-type Whose = Pick<AgentCaller, 'trader'>;
+type StoreOf = Pick<Gateway, 'store'>;
+type DefinitionOf = Pick<Venue, 'definition'>;
+type TraderOf = Pick<AgentCaller, 'trader'>;
 
 /**
  * Finds any order of the trader, whatever its origin; null if none has that name. `maker`: an action that may itself have created an
  * order of that name, as a change that keeps the cloid does; that order is excluded.
  */
 export async function findTarget(
-  gateway: Shelf,
-  venue: Place,
-  caller: Whose,
+  gateway: StoreOf,
+  venue: DefinitionOf,
+  caller: TraderOf,
   name: OrderName,
   maker: bigint | null = null,
 ): Promise<Target | null> {
@@ -59,9 +59,9 @@ export const identityOf = ({ orders, protections, children = [] }: Target): stri
 
 /** The newest live order with the cloid: a failed change leaves the older one standing. Without a live one, the newest. */
 async function ofCloid(
-  gateway: Shelf,
-  venue: Place,
-  caller: Whose,
+  gateway: StoreOf,
+  venue: DefinitionOf,
+  caller: TraderOf,
   { cloid, maker }: { readonly cloid: string; readonly maker: bigint | null },
 ): Promise<Target | null> {
   const named = await gateway.store.exchange.ofCloid(venue.definition.slug, caller.trader, cloid);
@@ -74,7 +74,7 @@ async function ofCloid(
 
 const LIVE_STATUSES: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
 
-async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: ExchangeRecord): Promise<Target> {
+async function ofRecord(gateway: StoreOf, venue: DefinitionOf, caller: TraderOf, record: ExchangeRecord): Promise<Target> {
   const { store } = gateway;
   const { slug } = venue.definition;
   if (record.parentOrder != null) return ofChild(gateway, venue, caller, record);
@@ -92,7 +92,7 @@ async function ofRecord(gateway: Shelf, venue: Place, caller: Whose, record: Exc
   return { ...own, protections };
 }
 
-async function ofChild(gateway: Shelf, venue: Place, { trader }: Whose, record: ExchangeRecord): Promise<Target> {
+async function ofChild(gateway: StoreOf, venue: DefinitionOf, { trader }: TraderOf, record: ExchangeRecord): Promise<Target> {
   const none = { pairIndex: record.pairIndex, record, orders: [], protections: [] };
   const place = await childPlace(gateway, venue, trader, record);
   switch (place.kind) {
@@ -107,7 +107,7 @@ async function ofChild(gateway: Shelf, venue: Place, { trader }: Whose, record: 
   }
 }
 
-async function ofId({ store }: Shelf, { definition }: Place, { trader }: Whose, id: bigint): Promise<Target | null> {
+async function ofId({ store }: StoreOf, { definition }: DefinitionOf, { trader }: TraderOf, id: bigint): Promise<Target | null> {
   const { slug } = definition;
   const order = await store.orders.find(slug, trader, id);
   const level = order && levelTarget(order);

@@ -27,7 +27,7 @@ export interface ExchangeItem {
   readonly tp: bigint;
   readonly sl: bigint;
   /** Closing slippage for those two, 1e3 percent; 0 = the contract's default. */
-  readonly roomP: bigint;
+  readonly closingSlippageP: bigint;
   /** TP/SL that came with it, as the bot sent them; absent if there are none. */
   readonly children?: readonly ChildItem[];
 }
@@ -91,16 +91,16 @@ export function isOnlyAgainstOpening(error: unknown): boolean {
 /** Reads nothing: for each item, trades that earlier items will close are busy, and slippages that they will set are in effect. */
 export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly ExchangeItem[]): (Plan | Failure)[] {
   const taken = new Set<number>();
-  const rooms = new Map<number, bigint>();
+  const closingSlippages = new Map<number, bigint>();
   return items.map((asked) => {
     try {
-      const context = translationContext(venue, facts, asked, { taken, rooms, tp: asked.tp, sl: asked.sl });
+      const context = translationContext(venue, facts, asked, { taken, closingSlippages, tp: asked.tp, sl: asked.sl });
       const translation = translateOrder(asked.order, context);
       const beyond = beyondCap(venue, facts, legsOf(translation), context);
       if (beyond !== null) return failure({ kind: 'stop-beyond-cap', ...beyond });
       for (const { intent } of legsOf(translation)) {
         if (intent.kind === 'close' || intent.kind === 'decrease') taken.add(intent.tradeIndex);
-        if (intent.kind === 'protect' && intent.slippageP !== undefined) rooms.set(intent.tradeIndex, intent.slippageP);
+        if (intent.kind === 'protect' && intent.slippageP !== undefined) closingSlippages.set(intent.tradeIndex, intent.slippageP);
       }
       return { asked, context, translation, isLeftToRest: false };
     } catch (error) {

@@ -5,10 +5,10 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Draft, Placed } from '../../../core/ports/stores/orders.js';
 import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import { childRecords, legRecord, protectionId, recordOf } from './item-record.js';
-import { oweRooms, owesRooms } from '../background/owe-rooms.js';
+import { oweClosingSlippages, owesClosingSlippage } from '../background/owe-closing-slippages.js';
 import { failed, isOnlyAgainstOpening, type Failure, type Prepared } from '../plan/plan-items.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { tellQuota } from '../../../core/observability/alerts/rules.js';
+import { raiseQuotaAlert } from '../../../core/observability/alerts/rules.js';
 import type { QueuedJob } from '../../../core/ports/relayer.js';
 import { relayerOf, requestOf, sendWrite } from './send-write.js';
 import { storeLeg, type PreparedLeg } from '../plan/write-leg.js';
@@ -48,7 +48,8 @@ export async function sendItem(
   { jobContext, continues }: SendOptions = {},
 ): Promise<Sent | Failure> {
   const [only] = prepared.legs;
-  const isOneStep = prepared.legs.length === 1 && only?.draft && !owesRooms(prepared) && (prepared.asked.children ?? []).length === 0;
+  const isOneStep =
+    prepared.legs.length === 1 && only?.draft && !owesClosingSlippage(prepared) && (prepared.asked.children ?? []).length === 0;
   const send = { prepared, jobContext, continues };
   return isOneStep ? sendAtOnce(gateway, venue, caller, action, send, only) : sendLegByLeg(gateway, venue, caller, action, send);
 }
@@ -82,7 +83,7 @@ async function sendAtOnce(
   } catch (error) {
     // After a database failure the order may be stored, and would then be sent: it must not be reported as refused.
     if (error instanceof GatewayError && error.code === 'NOT_READY') throw error;
-    await tellQuota(gateway, venue, caller.trader, error);
+    await raiseQuotaAlert(gateway, venue, caller.trader, error);
     return failed(error);
   }
 }
@@ -112,7 +113,7 @@ async function sendLegByLeg(
     const closes = prepared.legs.filter(({ leg }) => leg.role === 'close');
     const isClosing = closes.length > 0 && closes.length === stored.length && isOnlyAgainstOpening(error);
     if (!isClosing) await giveUp(gateway, venue, caller, stored);
-    await tellQuota(gateway, venue, caller.trader, error);
+    await raiseQuotaAlert(gateway, venue, caller.trader, error);
     if (!isClosing) return failed(error);
     return sendStored(gateway, venue, caller, action, { prepared: { ...prepared, legs: closes }, jobContext, continues, stored });
   }
@@ -135,7 +136,7 @@ async function sendStored(
   else if (!isSingle) await gateway.store.exchange.record(record);
   // Stored before anything is sent, like the closing slippages: a child must be found by its cloid as soon as its parent can open.
   await gateway.store.exchange.recordChildren(childRecords(venue, caller, action, prepared, stored));
-  await oweRooms(gateway, venue, caller, action, { prepared, oid, stored });
+  await oweClosingSlippages(gateway, venue, caller, action, { prepared, oid, stored });
   const held = heldLeg(prepared, stored);
   const jobs: QueuedJob[] = [];
   for (const at of prepared.legs.keys())

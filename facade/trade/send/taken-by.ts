@@ -33,7 +33,7 @@ export async function isTakenBy(
 
 /** The transaction that canceled the order; null if it ended otherwise. */
 async function endOfOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, { id }: KnownOrder): Promise<Hex | null> {
-  const story = await store.orders.story(definition.slug, trader, id);
+  const story = await store.orders.timeline(definition.slug, trader, id);
   const ends = (story?.events ?? []).filter(
     ({ event, isTakenBack }) => !isTakenBack && (event.kind === 'withdrawn' || event.kind === 'guardGone'),
   );

@@ -3,7 +3,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import type { ApiKeyRecord, MasterClaim } from '../../../core/ports/stores/access.js';
 import { authenticate, type Authenticated, type IncomingRequest } from '../../../core/access/authenticate.js';
 import { apiKeyHash } from '../../../core/access/api-keys.js';
-import { createEntrance, type EntranceSettings } from '../../../core/access/entrance.js';
+import { createRequestAccess, type AccessSettings } from '../../../core/access/request-access.js';
 import { LAUNCH_LIMITS, type Window } from '../../../core/access/limits.js';
 import type { Scope } from '../../../core/domain/agent.js';
 import { GatewayError } from '../../../core/errors.js';
@@ -39,15 +39,15 @@ describe('authentication', () => {
   afterAll(() => sandbox.stop());
 
   /** Another process before the same database: its memory is empty. */
-  const replica = (settings: Partial<EntranceSettings> = {}): Gateway => {
-    const { serviceName, store, clock, log, entrance } = gateway;
-    const sockets = entrance.sockets.limits;
+  const replica = (settings: Partial<AccessSettings> = {}): Gateway => {
+    const { serviceName, store, clock, log, access } = gateway;
+    const sockets = access.sockets.limits;
     const defaults = { limits: LAUNCH_LIMITS, infoWeight: 1_200, sockets, headerPrefixes: ['X-Service-'], trustedProxies: [] };
-    const made = createEntrance({ ...defaults, ...settings, serviceName, crypto: entrance.crypto, store, clock, log });
+    const made = createRequestAccess({ ...defaults, ...settings, serviceName, crypto: access.crypto, store, clock, log });
     replicas.push(made);
-    return { ...gateway, entrance: made };
+    return { ...gateway, access: made };
   };
-  const replicas: Gateway['entrance'][] = [];
+  const replicas: Gateway['access'][] = [];
   afterEach(() => replicas.splice(0).forEach((entrance) => entrance.stop()));
 
   let messages = 0;

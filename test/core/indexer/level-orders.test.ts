@@ -180,7 +180,7 @@ describe('the bytes of an order that is a level of a position', () => {
 
   it('land after it had expired, and it rests', async () => {
     const { id, transaction } = await make(reducing('stop', '145'));
-    await sandbox.gateway.store.orders.lapse(chain.definition.slug, transaction.expiresAt);
+    await sandbox.gateway.store.orders.expire(chain.definition.slug, transaction.expiresAt);
     expect(await statusOf(id)).toBe('expired');
     await agent.send(transaction);
     await agent.reaches(id, 'open');

@@ -90,7 +90,7 @@ describe('bytes that were handed out', () => {
     expect(first).toMatchObject({ id, order: { clientId: 'once', status: 'open' } });
     expect(second?.order).toMatchObject({ clientId: null, status: 'open' });
     expect(second && (await own.find(trader, second.id))).toMatchObject({ repeatOf: id, agent: null, transaction: null });
-    expect((await sandbox.gateway.store.orders.story(CHAIN, lowerOf(trader), id))?.repeats).toEqual([second?.id]);
+    expect((await sandbox.gateway.store.orders.timeline(CHAIN, lowerOf(trader), id))?.repeats).toEqual([second?.id]);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 

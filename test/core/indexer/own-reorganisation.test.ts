@@ -80,7 +80,7 @@ async function answered(
   await calm();
   chain.setOraclePolicy(1, policy);
   await own.reaches(trader, id, after);
-  const story = await sandbox.gateway.store.orders.story(CHAIN, (await own.find(trader, id)).order.trader, id);
+  const story = await sandbox.gateway.store.orders.timeline(CHAIN, (await own.find(trader, id)).order.trader, id);
   const hash = story?.events.at(-1)?.event.place.txHash;
   if (!hash) throw new Error('nothing answered');
   return { id, hash, before: 'pending', after };

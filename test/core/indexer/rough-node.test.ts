@@ -183,7 +183,7 @@ describe('a follower on a rough node', () => {
     await reaches(gateway, trader, id, 'canceled');
     end();
     expect(askedFrom[0]).toBe(blockNumber);
-    const story = await gateway.gateway.store.orders.story(CHAIN, lowerOf(trader), id);
+    const story = await gateway.gateway.store.orders.timeline(CHAIN, lowerOf(trader), id);
     expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'guarded', 'guardGone']);
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });

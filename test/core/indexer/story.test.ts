@@ -69,7 +69,7 @@ async function newWorld(count: number) {
   let branch = 0;
 
   const change = (work: (unit: TrackingUnit) => Promise<Changes>): Promise<void> =>
-    store.tracking.change(CHAIN, async (unit) => unit.tell(NOW, (await work(unit)).journalEntries));
+    store.tracking.change(CHAIN, async (unit) => unit.publish(NOW, (await work(unit)).journalEntries));
 
   /** Slots of the chain up to a block, by replaying it. */
   function slotsUpTo(height: number): Slot[] {
@@ -186,7 +186,7 @@ async function expectOneStory(trader: Address): Promise<void> {
   }
   expect(told).toEqual(rows);
   for (const [id, order] of rows) {
-    const story = await store.orders.story(CHAIN, trader, id);
+    const story = await store.orders.timeline(CHAIN, trader, id);
     const events = story?.events.filter(({ isTakenBack }) => !isTakenBack).map(({ event }) => event) ?? [];
     expect(events.reduce<Order | null>(foldOrder, null)).toEqual(order);
   }
@@ -211,7 +211,7 @@ describe('the orders', () => {
     for (let round = 0; round < 15; round += 1) {
       const world = await newWorld(3);
       const batch = [world.own.map((_, which): Deed => ({ kind: 'send', which }))];
-      await Promise.all([world.mine(batch, false), store.orders.lapse(CHAIN, NOW + 60_000)]);
+      await Promise.all([world.mine(batch, false), store.orders.expire(CHAIN, NOW + 60_000)]);
       expect(await world.found()).toEqual(world.expected());
       await expectOneStory(world.trader);
     }

@@ -113,10 +113,10 @@ describe('changes that pile up', () => {
       mergeBy(({ key }) => key),
       (items) => items.map(({ key, value }) => `${key}${value}`).join(),
     );
-    changes.tell([{ key: 'a', value: 0 }]);
+    changes.publish([{ key: 'a', value: 0 }]);
     outbox.push('x'.repeat(10));
     for (let value = 1; value <= 5_000; value += 1)
-      changes.tell([
+      changes.publish([
         { key: 'a', value },
         { key: value % 2 === 0 ? 'b' : 'c', value },
       ]);
@@ -134,7 +134,7 @@ describe('changes that pile up', () => {
       (text) => text,
     );
     outbox.push('x'.repeat(10));
-    changes.tell('late');
+    changes.publish('late');
     changes.stop();
     line.flush();
     expect(line.sent).toEqual(['x'.repeat(10)]);

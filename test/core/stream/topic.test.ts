@@ -8,7 +8,7 @@ describe('a topic with a crowd', () => {
     const topic = createCrowdTopic<string>('prices', createRecordedLog());
     const heard: number[] = [];
     for (let one = 0; one < 2 * AT_ONCE + 1; one += 1) topic.listen(() => heard.push(one));
-    const told = topic.tell('up');
+    const told = topic.publish('up');
     expect(heard).toHaveLength(AT_ONCE);
     await turn();
     expect(heard).toHaveLength(2 * AT_ONCE);
@@ -22,12 +22,12 @@ describe('a topic with a crowd', () => {
     for (let one = 0; one < AT_ONCE; one += 1) topic.listen(() => undefined);
     const leave = topic.listen(() => heard.push('left'));
     topic.listen(() => heard.push('stayed'));
-    const told = topic.tell('up');
+    const told = topic.publish('up');
     leave();
     topic.listen(() => heard.push('came'));
     await told;
     expect(heard).toEqual(['stayed']);
-    await topic.tell('down');
+    await topic.publish('down');
     expect(heard).toEqual(['stayed', 'stayed', 'came']);
   });
 
@@ -39,7 +39,7 @@ describe('a topic with a crowd', () => {
       throw new Error('deaf');
     });
     topic.listen((item) => heard.push(item));
-    await topic.tell('up');
+    await topic.publish('up');
     expect(heard).toEqual(['up']);
     expect(log.entries).toEqual([expect.objectContaining({ event: 'stream.listener-failed' })]);
   });

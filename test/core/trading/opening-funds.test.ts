@@ -112,7 +112,7 @@ it('a reverted transaction counts tenfold in the quota of its trader', async () 
   for (const state of ['mined', 'reverted', 'refused', 'queued', 'reverted']) await store.db('relay_jobs').insert({ ...job, state });
   const given = givenRules({ rules: { dailyTransactions: 30 }, allowed: null, blocked: new Set() }, trader);
   const question = { given, collaterals: new Map(), instead: null, now: NOW };
-  expect((await store.rules.standing(CHAIN, trader, question, 'needed')).facts.dayTransactions).toBe(22);
+  expect((await store.rules.rulesWithFacts(CHAIN, trader, question, 'needed')).facts.dayTransactions).toBe(22);
   const id = BigInt(Number.MAX_SAFE_INTEGER);
   expect(await store.rules.before({ chain: CHAIN, trader, id, given, since: NOW })).toMatchObject({ transactions: 22 });
 });

@@ -67,7 +67,7 @@ describe('an order that is placed', () => {
       hashes: [],
     });
     expect(await stores[1].orders.find(CHAIN, trader, id)).toEqual(answer.stored);
-    expect((await store.orders.story(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual(['prepared']);
+    expect((await store.orders.timeline(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual(['prepared']);
     expect(await told(trader)).toEqual([`${id} prepared`]);
     expect(await spent(trader)).toBe('1000');
   });
@@ -75,7 +75,7 @@ describe('an order that is placed', () => {
   it('is nobody else’s', async () => {
     const { id } = await placed(newTrader());
     expect(await store.orders.find(CHAIN, newTrader(), id)).toBeNull();
-    expect(await store.orders.story(CHAIN, newTrader(), id)).toBeNull();
+    expect(await store.orders.timeline(CHAIN, newTrader(), id)).toBeNull();
   });
 
   it('is one order however many ask at once with one clientId, on both replicas', async () => {
@@ -129,9 +129,9 @@ describe('an order nobody sends', () => {
   it('lapses when its time is up, and gives its spending back', async () => {
     const trader = newTrader();
     const { id } = await placed(trader, { spend: { usd: '70' }, forMs: 1_000, now: 1_000 });
-    expect(await store.orders.lapse(CHAIN, 1_999)).toBe(0);
-    expect(await store.orders.lapse(CHAIN, 2_000)).toBe(1);
-    expect(await store.orders.lapse(CHAIN, 2_000)).toBe(0);
+    expect(await store.orders.expire(CHAIN, 1_999)).toBe(0);
+    expect(await store.orders.expire(CHAIN, 2_000)).toBe(1);
+    expect(await store.orders.expire(CHAIN, 2_000)).toBe(0);
     expect((await store.orders.find(CHAIN, trader, id))?.order).toMatchObject({ status: 'expired', updatedAt: 2_000 });
     expect(formatDecimal(await store.spend.spent({ chain: CHAIN, agent: trader, trader, day: 0 }))).toBe('0');
     expect(await told(trader)).toEqual([`${id} prepared`, `${id} expired`]);
@@ -140,7 +140,7 @@ describe('an order nobody sends', () => {
   it('lapses once, whoever looks', async () => {
     const traders = Array.from({ length: 30 }, newTrader);
     for (const trader of traders) await placed(trader, { now: 10_000, forMs: 1 });
-    const counts = await Promise.all([0, 1, 0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.lapse(CHAIN, 20_000)));
+    const counts = await Promise.all([0, 1, 0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.expire(CHAIN, 20_000)));
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30);
     for (const trader of traders) expect(await told(trader)).toHaveLength(2);
   });
@@ -153,7 +153,7 @@ describe('an order nobody sends', () => {
     const given = await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.giveUp(CHAIN, trader, one.id, NOW + 1)));
     expect(given.filter(Boolean)).toHaveLength(1);
     expect(await store.orders.giveUp(CHAIN, trader, sent.id, NOW)).toBe(false);
-    expect((await store.orders.story(CHAIN, trader, one.id))?.events.map(({ event }) => event)).toMatchObject([
+    expect((await store.orders.timeline(CHAIN, trader, one.id))?.events.map(({ event }) => event)).toMatchObject([
       { kind: 'prepared' },
       { kind: 'lapsed', because: 'owner' },
     ]);
@@ -164,7 +164,7 @@ describe('an order nobody sends', () => {
     const [given, numbered] = [await placed(trader), await placed(trader)];
     const jobs = [await queued(trader, given.id), await queued(trader, numbered.id)];
     expect(await store.orders.giveUp(CHAIN, trader, given.id, NOW)).toBe(true);
-    const sent = await store.relay.number(
+    const sent = await store.relay.assignNonces(
       CHAIN,
       trader,
       jobs.map(({ id }) => id),
@@ -178,10 +178,10 @@ describe('an order nobody sends', () => {
     const trader = newTrader();
     const { id } = await placed(trader, { now: 30_000, forMs: 1_000 });
     const job = await queued(trader, id, 'action', 31_000);
-    await store.relay.number(CHAIN, trader, [job.id], 0);
-    expect(await store.orders.lapse(CHAIN, 31_000 + LANE_WAITS.tooLateMs)).toBe(0);
+    await store.relay.assignNonces(CHAIN, trader, [job.id], 0);
+    expect(await store.orders.expire(CHAIN, 31_000 + LANE_WAITS.tooLateMs)).toBe(0);
     expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('prepared');
-    expect(await store.orders.lapse(CHAIN, 31_000 + 2 * LANE_WAITS.tooLateMs)).toBe(1);
+    expect(await store.orders.expire(CHAIN, 31_000 + 2 * LANE_WAITS.tooLateMs)).toBe(1);
   });
 
   it('gets no nonce when it lapses in the same moment', async () => {
@@ -192,7 +192,7 @@ describe('an order nobody sends', () => {
     let numbering: Promise<readonly unknown[]> = Promise.resolve([]);
     await store.transaction(async (trx) => {
       await trx.raw("update orders set status = 'expired' where id = ?", [id.toString()]);
-      numbering = store.relay.number(CHAIN, trader, [job.id], 0).finally(() => (isDone = true));
+      numbering = store.relay.assignNonces(CHAIN, trader, [job.id], 0).finally(() => (isDone = true));
       await eventually(
         () => store.db.raw<{ rows: unknown[] }>('select from pg_locks where not granted'),
         ({ rows }) => isDone || rows.length > 0,
@@ -206,7 +206,7 @@ describe('an order nobody sends', () => {
     const wishes = { order: { clientId: 'again' }, spend: { usd: '60', cap: '100' } };
     const { id } = await placed(trader, { ...wishes, forMs: 1 });
     expect(await store.orders.renew(CHAIN, id, draft(trader, wishes))).toEqual({ kind: 'moved-on' });
-    await store.orders.lapse(CHAIN, NOW + 1);
+    await store.orders.expire(CHAIN, NOW + 1);
     const later = NOW + 50;
     const afresh = draft(trader, { ...wishes, now: later });
     const answers = await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.renew(CHAIN, id, { ...afresh, tag: newTag() })));
@@ -214,10 +214,10 @@ describe('an order nobody sends', () => {
     const found = await store.orders.findByClientId(CHAIN, trader, 'again');
     expect(found).toMatchObject({ id, order: { status: 'prepared', expiresAt: later + 60_000, createdAt: NOW, updatedAt: later } });
     expect(await spent(trader)).toBe('60');
-    await store.orders.lapse(CHAIN, later + 60_000);
+    await store.orders.expire(CHAIN, later + 60_000);
     expect((await store.orders.renew(CHAIN, id, draft(trader, { ...wishes, spend: { usd: '101', cap: '100' } }))).kind).toBe('over-cap');
     expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
-    expect((await store.orders.story(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual([
+    expect((await store.orders.timeline(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual([
       'prepared',
       'lapsed',
       'renewed',
@@ -235,9 +235,9 @@ describe('a hash', () => {
     const known = await store.orders.recordHash(CHAIN, id, '0xa1', NOW + 2);
     expect(known).toMatchObject({ hashes: ['0xa1', '0xb2'], order: { status: 'prepared', txHash: '0xb2' } });
     expect((await store.orders.sent(CHAIN, 500)).map((one) => one.id)).toContain(id);
-    await store.orders.lapse(CHAIN, NOW + 5);
+    await store.orders.expire(CHAIN, NOW + 5);
     expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('prepared');
-    await store.orders.lapse(CHAIN, NOW + 5, [id]);
+    await store.orders.expire(CHAIN, NOW + 5, [id]);
     expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
     expect(await store.orders.renew(CHAIN, id, draft(trader))).toEqual({ kind: 'moved-on' });
   });

@@ -57,7 +57,7 @@ describe('many jobs of a wallet', () => {
   it('get dense nonces in the order they came, from what the chain says', async () => {
     const wallet = newAddress();
     const ids = idsOf(await queue(wallet, 5));
-    const numbered = await store.relay.number(CHAIN, wallet, [...ids].reverse(), 7);
+    const numbered = await store.relay.assignNonces(CHAIN, wallet, [...ids].reverse(), 7);
     expect(numbered.map(({ id, nonce, state }) => ({ id, nonce, state }))).toEqual(
       ids.map((id, at) => ({ id, nonce: 7 + at, state: 'numbered' })),
     );
@@ -74,7 +74,7 @@ describe('many jobs of a wallet', () => {
     expect(next.slice(0, 3)).toEqual([cancels[0], close, cancels[1]]);
     // Thirty cancels leave ten of the forty; the quiet trader has all of its own.
     expect(new Set(next)).toEqual(new Set([...cancels, close, ...others, ...flood.slice(0, 10)]));
-    await store.relay.number(CHAIN, wallet, next, 0);
+    await store.relay.assignNonces(CHAIN, wallet, next, 0);
     expect(await store.relay.queued(CHAIN, wallet, 100)).toEqual([]);
     const [more] = idsOf(await queue(wallet, 1, busy, { kind: 'cancel' }));
     expect(idsOf(await store.relay.queued(CHAIN, wallet, 100))).toEqual([more]);
@@ -88,7 +88,7 @@ describe('many jobs of a wallet', () => {
     const wallet = newAddress();
     const ids = idsOf(await queue(wallet, 30));
     const parts = [ids, ids.slice(0, 20), ids.slice(10), [...ids].reverse()];
-    const given = await Promise.all(parts.map((part, at) => stores[at % 2 === 0 ? 0 : 1].relay.number(CHAIN, wallet, part, 0)));
+    const given = await Promise.all(parts.map((part, at) => stores[at % 2 === 0 ? 0 : 1].relay.assignNonces(CHAIN, wallet, part, 0)));
     expect(idsOf(given.flat()).sort((a, b) => Number(a - b))).toEqual(ids);
     const nonces = (await store.relay.jobs(CHAIN, ids)).map(({ nonce }) => nonce);
     expect(nonces.sort((a, b) => Number(a) - Number(b))).toEqual(ids.map((_, at) => at));
@@ -98,15 +98,15 @@ describe('many jobs of a wallet', () => {
   it('move no number when none of them is queued any more', async () => {
     const wallet = newAddress();
     const ids = idsOf(await queue(wallet, 2));
-    await store.relay.number(CHAIN, wallet, ids, 0);
-    expect(await store.relay.number(CHAIN, wallet, ids, 0)).toEqual([]);
+    await store.relay.assignNonces(CHAIN, wallet, ids, 0);
+    expect(await store.relay.assignNonces(CHAIN, wallet, ids, 0)).toEqual([]);
     expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(2);
   });
 
   it('are found by the hash of any attempt, and what two replicas signed stands side by side', async () => {
     const wallet = newAddress();
     const ids = idsOf(await queue(wallet, 4));
-    await store.relay.number(CHAIN, wallet, ids, 0);
+    await store.relay.assignNonces(CHAIN, wallet, ids, 0);
     await Promise.all(
       [0, 1].map((at) =>
         stores[at === 0 ? 0 : 1].relay.addAttempt(
@@ -126,7 +126,7 @@ describe('many jobs of a wallet', () => {
   it('are settled in one go, and what was over before a node answered stays over', async () => {
     const wallet = newAddress();
     const ids = idsOf(await queue(wallet, 3));
-    await store.relay.number(CHAIN, wallet, ids, 0);
+    await store.relay.assignNonces(CHAIN, wallet, ids, 0);
     await store.relay.addAttempt(
       CHAIN,
       ids.map((id) => attemptOf(id)),
@@ -159,7 +159,7 @@ describe('hashes of many orders', () => {
     await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.recordHashes(CHAIN, sent, NOW)));
     await store.orders.recordHashes(CHAIN, sent, NOW + 1);
     for (const id of [first, second]) {
-      const story = await store.orders.story(CHAIN, trader, id);
+      const story = await store.orders.timeline(CHAIN, trader, id);
       expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'sent']);
       expect((await store.orders.find(CHAIN, trader, id))?.order).toMatchObject({ status: 'prepared', txHash: hashOf(id) });
     }

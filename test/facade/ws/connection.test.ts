@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect as connectTcp } from 'node:net';
 import { Wallet } from 'ethers';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
-import type { Entrance } from '../../../core/access/entrance.js';
+import type { RequestAccess } from '../../../core/access/request-access.js';
 import { createIpLimits, type IpLimits } from '../../../core/access/ip-limits.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
 import { venueOf } from '../../../core/gateway.js';
@@ -17,7 +17,7 @@ import { createTradeHandlers } from '../../../facade/trade/trade-handlers.js';
 import { ACCOUNT_POLLS, createAccountCache } from '../../../facade/ws/account-cache.js';
 import { facadeSocket } from '../../../facade/ws/facade-socket.js';
 import { createPosts, type Post } from '../../../facade/ws/posts.js';
-import { LINE_LIMITS, type LineLimits } from '../../../facade/ws/session.js';
+import { SESSION_LIMITS, type SessionLimits } from '../../../facade/ws/session.js';
 import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
 import { createSubscriptions } from '../../../facade/ws/subscriptions.js';
 import type { VenueFeeds } from '../../../facade/ws/venue-feeds.js';
@@ -49,12 +49,12 @@ afterAll(async () => {
 });
 
 /** The same gateway's stream on a port of its own, with limits that a test can reach. */
-async function serve(limits: Partial<LineLimits>, entrance: Partial<Entrance> = {}): Promise<string> {
-  const gateway = { ...sandbox.gateway, entrance: { ...sandbox.gateway.entrance, ...entrance } };
+async function serve(limits: Partial<SessionLimits>, entrance: Partial<RequestAccess> = {}): Promise<string> {
+  const gateway = { ...sandbox.gateway, entrance: { ...sandbox.gateway.access, ...entrance } };
   const http = await listen('127.0.0.1', 0);
   const hot = createResponseCache(gateway);
   const parts = { streamOf: createStreams(gateway), hot, trade: createTradeHandlers(gateway) };
-  const routes = [nativeSocket(gateway, parts.streamOf), facadeSocket(gateway, parts, { ...LINE_LIMITS, ...limits })];
+  const routes = [nativeSocket(gateway, parts.streamOf), facadeSocket(gateway, parts, { ...SESSION_LIMITS, ...limits })];
   http.serve((_request, response) => response.end(), createSockets(gateway, routes));
   ends.push(
     () => http.close(),
@@ -293,7 +293,7 @@ describe('a fault behind the line', () => {
       },
     } as unknown as Outbox;
     const subscriptions = createSubscriptions({
-      ...{ feeds: {} as VenueFeeds, outbox, limits: LINE_LIMITS, ...ownShare() },
+      ...{ feeds: {} as VenueFeeds, outbox, limits: SESSION_LIMITS, ...ownShare() },
       onCount: () => undefined,
       onFault: () => undefined,
       fail: (error) => failed.push(error),
@@ -402,7 +402,7 @@ describe('what an address may do on sockets', () => {
     ends.push(() => limits.stop());
     return limits;
   };
-  const weighing = (limit: number): Partial<Entrance> => {
+  const weighing = (limit: number): Partial<RequestAccess> => {
     const weights = counted(limit);
     return {
       countWeight: (address, weight) => weights.count(address, weight),

@@ -160,7 +160,7 @@ async function keptStory(gateway: Gateway, chain: ChainSlug, trader: Address) {
   const fills = (await account.fillsBefore(chain, trader, null, 1_000)).map(({ id }) => `fill ${id}`).sort();
   const folded = await Promise.all(
     stored.map(async ({ id }): Promise<[string, Order | null]> => {
-      const story = await orders.story(chain, trader, id);
+      const story = await orders.timeline(chain, trader, id);
       const events = story?.events.filter(({ isTakenBack }) => !isTakenBack) ?? [];
       return [`order ${id}`, events.reduce<Order | null>((order, { event }) => foldOrder(order, event), null)];
     }),

@@ -39,7 +39,7 @@ describe('candles', () => {
   it('of one address are made one list at a time: they wait for others of it, and too many that wait are refused', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
-    const hold = (): Promise<void> => sandbox.gateway.entrance.dear.take('127.0.0.1', () => held);
+    const hold = (): Promise<void> => sandbox.gateway.access.expensive.take('127.0.0.1', () => held);
     const [first, asked] = [hold(), get('')];
     await eventually(
       () => sandbox.get('/v1/arbitrum-sepolia/prices'),

@@ -60,8 +60,8 @@ describe('a handshake', () => {
   it('counts against the address, as each proof does, and hears 429 when that is spent', async () => {
     const { gateway } = sandbox;
     const limited = createIpLimits({ limit: 2, store: gateway.store.admission, clock: gateway.clock, log: gateway.log });
-    const entrance = { ...gateway.entrance, countAddress: () => limited.count('handshakes') };
-    const scarce: Gateway = { ...gateway, entrance };
+    const access = { ...gateway.access, countAddress: () => limited.count('handshakes') };
+    const scarce: Gateway = { ...gateway, access };
     const { url } = await serve(scarce, {}, createApp(scarce, createResponseCache(scarce)));
     const first = await open(url);
     expect(first.handshake).toMatchObject({ 'ratelimit-limit': '2', 'ratelimit-remaining': '1' });

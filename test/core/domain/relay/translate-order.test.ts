@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { floorToLot } from '../../../../core/domain/lot.js';
 import { worstPrice } from '../../../../core/domain/pricing/slippage.js';
 import type { ExchangeOrder, ExchangeStyle, NettedTrade, TranslationContext } from '../../../../core/domain/relay/exchange-order.js';
-import { boundBy, roomTo } from '../../../../core/domain/relay/price-bound.js';
+import { boundBy, slippageTo } from '../../../../core/domain/relay/price-bound.js';
 import { translateOrder } from '../../../../core/domain/relay/translate-order.js';
 
 const E18 = 10n ** 18n;
@@ -365,7 +365,7 @@ describe('for every order', () => {
         const { expectedPrice, slippageP } = boundBy(price, isBuy, room);
         const worst = worstPrice({ expectedPrice, maxSlippageP: slippageP, long: isBuy, open: true });
         expect(isBuy ? worst <= price : worst >= price).toBe(true);
-        expect(roomTo(price, price, isBuy, 65_000n)).toBe(0n);
+        expect(slippageTo(price, price, isBuy, 65_000n)).toBe(0n);
       }),
       { numRuns: 5_000 },
     );

@@ -10,7 +10,7 @@ export interface Made {
   readonly sameAs: string;
 }
 
-export interface HotFeedOptions {
+export interface SharedFeedOptions {
   /** Changes that come faster are merged. */
   readonly gapMs: number;
   /** null while there is nothing to publish. */
@@ -19,14 +19,14 @@ export interface HotFeedOptions {
   readonly watch: (ask: () => void) => readonly Cancel[];
 }
 
-export interface HotFeed {
+export interface SharedFeed {
   /** Sends the newest frame as soon as there is one, then each changed one. */
   follow(listener: (text: string) => void): Cancel;
   readonly stop: Cancel;
 }
 
 /** A frame that is built once per change, however many connections receive it. */
-export function createHotFeed({ clock, log }: Venue, { gapMs, make, watch }: HotFeedOptions): HotFeed {
+export function createSharedFeed({ clock, log }: Venue, { gapMs, make, watch }: SharedFeedOptions): SharedFeed {
   const topic = createTopic<string>('facade', log);
   let latest: Made | null = null;
 
@@ -35,7 +35,7 @@ export function createHotFeed({ clock, log }: Venue, { gapMs, make, watch }: Hot
       const made = await make();
       const isChanged = made !== null && made.sameAs !== latest?.sameAs;
       latest = isChanged || made === null ? made : latest;
-      if (isChanged) topic.tell(made.text);
+      if (isChanged) topic.publish(made.text);
     } catch (error) {
       // Built again when it can be; new subscribers must not get a stale frame.
       latest = null;

@@ -42,7 +42,7 @@ function countingRow(): { readonly row: Operation; readonly asked: () => number 
     path: '/count',
     auth: 'none',
     summary: 'How often this was worked out.',
-    hot: true,
+    cached: true,
     reply: z.object({ asked: z.int() }),
     handle: () => ({ asked: (asked += 1) }),
   });
@@ -58,7 +58,7 @@ interface Doors {
 }
 
 async function openDoors(gateway: Gateway, operations: readonly Operation[]): Promise<Doors> {
-  const clientOf = createClientReader(gateway.entrance);
+  const clientOf = createClientReader(gateway.access);
   const replies = createResponseCache(gateway);
   const host = createHost({ gateway, operations, extraRoutes: [], clientOf, hot: replies });
   const serve = async (listener: Parameters<typeof createServer>[1]): Promise<string> => {
@@ -154,7 +154,7 @@ describe('a hot read', () => {
   it('is refused above the limit with the same answer on both paths', async () => {
     const { hot, express, replies } = await openDoors(sandbox.gateway, OPERATIONS);
     const id = { 'X-Request-Id': 'same-for-both' };
-    while (!sandbox.gateway.entrance.countAddress('127.0.0.1').isExceeded);
+    while (!sandbox.gateway.access.countAddress('127.0.0.1').isExceeded);
     await sameMoment(async () => {
       await replies.answer(venue, `${V1}/prices`, () => Promise.resolve({ status: 200, body: '{}' }));
       const one = await rawGet(`${express}${V1}/prices`, id);

@@ -1,10 +1,10 @@
-import { createDearTurns } from '../../../core/access/dear-turns.js';
+import { createExpensiveRequests } from '../../../core/access/expensive-requests.js';
 
 const turns = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
 describe('dear requests', () => {
   it('of one address run one after the other, those of another beside them', async () => {
-    const dear = createDearTurns();
+    const dear = createExpensiveRequests();
     const begun: string[] = [];
     const ends = new Map<string, () => void>();
     const work = (name: string) => () => {
@@ -27,7 +27,7 @@ describe('dear requests', () => {
   });
 
   it('go on after one that failed, and are refused when too many wait', async () => {
-    const dear = createDearTurns();
+    const dear = createExpensiveRequests();
     await expect(dear.take('192.0.2.1', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     let end = (): void => undefined;
     const first = dear.take('192.0.2.1', () => new Promise<void>((resolve) => (end = resolve)));

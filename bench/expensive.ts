@@ -46,7 +46,7 @@ try {
   );
   const post = (): Promise<unknown> => postExchange(url, CHAIN, bodies.pop() ?? {});
   const explained = await milliseconds(post);
-  Object.assign(gateway.entrance, { mayBeExplained: () => false });
+  Object.assign(gateway.access, { mayBeExplained: () => false });
   const plain = await milliseconds(post);
 
   const to = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;

@@ -5,7 +5,7 @@ import type { Gateway } from '../../core/gateway.js';
 import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 import type { OperatorRoute } from './operator-route.js';
 
-export interface OperatorDoorOptions {
+export interface OperatorAccessOptions {
   readonly gateway: Gateway;
   /** Null: the operator routes do not exist, and replies do not reveal them. */
   readonly token: (() => string) | null;
@@ -18,7 +18,7 @@ const VERB = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The operator routes under `/relayer/…`. The host before them reads bodies, counts addresses and answers errors. No key is in reach. */
-export function operatorRouter({ gateway, token, routes, readJson }: OperatorDoorOptions): Router {
+export function operatorRouter({ gateway, token, routes, readJson }: OperatorAccessOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   if (token === null) return router;
   router.use('/relayer', refuseForeignPages, operatorGuard(token()));
@@ -27,7 +27,7 @@ export function operatorRouter({ gateway, token, routes, readJson }: OperatorDoo
   return router;
 }
 
-function serve(gateway: Gateway, route: OperatorRoute, readJson: OperatorDoorOptions['readJson']): RequestHandler {
+function serve(gateway: Gateway, route: OperatorRoute, readJson: OperatorAccessOptions['readJson']): RequestHandler {
   return async (request, response) => {
     const reply = await route.handle({ gateway, ...decodeCall(route, request, readJson) });
     const bytes = Buffer.from(JSON.stringify(reply, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
@@ -44,7 +44,7 @@ const NO_BYTES = Buffer.alloc(0);
 const MAX_ISSUES = 50;
 
 /** One reply reports every fault of every part. */
-function decodeCall(route: OperatorRoute, request: Request, readJson: OperatorDoorOptions['readJson']) {
+function decodeCall(route: OperatorRoute, request: Request, readJson: OperatorAccessOptions['readJson']) {
   const issues: Issue[] = [];
   const params = decode(route.params, request.params, issues);
   const query = decode(route.query ?? NO_QUERY, request.query, issues);

@@ -1,5 +1,5 @@
 /** A client connection as the APIs see it, independent of the transport, which only the host implements. */
-export interface Line {
+export interface Connection {
   /** Sends in order. `sent` is called once the network has taken the text, or the connection is closed. */
   send(text: string, sent: () => void): void;
   /** Starts the close handshake; a peer that does not answer is terminated shortly after. */
@@ -8,7 +8,7 @@ export interface Line {
   fail(error: unknown): void;
 }
 
-export interface LineListener {
+export interface ConnectionListener {
   /** One whole message. */
   message(bytes: Uint8Array, isBinary: boolean): void;
   /** A pong or another frame without a message. */

@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/slippage.js';
-import { levelRoom } from '../../../core/domain/relay/level-room.js';
+import { wantedClosingSlippage } from '../../../core/domain/relay/closing-slippage.js';
 import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Prepared } from '../plan/plan-items.js';
@@ -9,9 +9,10 @@ import type { SignedAction } from '../../../core/ports/stores/relay.js';
 /** A protection sets its slippage itself; it is checked once more, because a pending close may have set another. */
 const SECOND_LOOK_MS = 15_000;
 
-const roomOf = ({ asked, manner }: Prepared): bigint => (manner === 'protection' ? levelRoom(asked.order, MAX_SLIPPAGE_P) : asked.roomP);
+const wantedBy = ({ asked, manner }: Prepared): bigint =>
+  manner === 'protection' ? wantedClosingSlippage(asked.order, MAX_SLIPPAGE_P) : asked.closingSlippageP;
 
-export const owesRooms = (prepared: Prepared): boolean => roomOf(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
+export const owesClosingSlippage = (prepared: Prepared): boolean => wantedBy(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
 
 export interface StoredItem {
   readonly prepared: Prepared;
@@ -21,14 +22,14 @@ export interface StoredItem {
 }
 
 /** Stored before anything is sent, so that a crash cannot leave a stop loss without its closing slippage. */
-export async function oweRooms(
+export async function oweClosingSlippages(
   { store }: Gateway,
   { definition, clock }: Venue,
   { trader, agent }: AgentCaller,
   action: SignedAction,
   { prepared, oid, stored }: StoredItem,
 ): Promise<void> {
-  if (!owesRooms(prepared)) return;
+  if (!owesClosingSlippage(prepared)) return;
   const { asked, legs } = prepared;
   const owed = { chain: definition.slug, trader, agent, action: action.id, item: asked.item, oid };
   for (const [at, { leg }] of legs.entries()) {
@@ -36,6 +37,6 @@ export async function oweRooms(
     const tradeIndex = leg.intent.kind === 'protect' ? leg.intent.tradeIndex : null;
     if (orderId === null && tradeIndex === null) continue;
     const dueAt = clock.now() + (orderId === null ? SECOND_LOOK_MS : 0);
-    await store.rooms.owe({ ...owed, orderId, tradeIndex, roomP: roomOf(prepared) }, dueAt);
+    await store.closingSlippages.owe({ ...owed, orderId, tradeIndex, closingSlippageP: wantedBy(prepared) }, dueAt);
   }
 }

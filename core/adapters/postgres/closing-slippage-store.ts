@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
-import type { RoomStore } from '../../ports/stores/rooms.js';
+import type { ClosingSlippageStore } from '../../ports/stores/closing-slippages.js';
 
 interface Row {
   id: bigint;
@@ -20,20 +20,20 @@ interface Row {
 const COLUMNS = 'id, chain, trader, agent, action, item, oid, order_id, trade_index, room_p, tries';
 
 /** Each method is one atomic statement. */
-export function createRoomStore(db: Knex): RoomStore {
+export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
   const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
     (await db.raw<{ rows: Found[] }>(sql, values as never)).rows;
 
   return {
-    async owe({ roomP, ...room }, dueAt) {
-      await rows(OWE, { ...room, roomP: Number(roomP), dueAt });
+    async owe({ closingSlippageP, ...room }, dueAt) {
+      await rows(OWE, { ...room, roomP: Number(closingSlippageP), dueAt });
     },
     takeDue: async (chain, now, againAt) =>
       (await rows<Row>(TAKE_DUE, { chain, now, againAt })).map(({ order_id, trade_index, room_p, ...row }) => ({
         ...row,
         orderId: order_id,
         tradeIndex: trade_index === null ? null : Number(trade_index),
-        roomP: BigInt(room_p),
+        closingSlippageP: BigInt(room_p),
       })),
     async tried(chain, id, againAt) {
       await rows('update owed_rooms set tries = tries + 1, due_at = :againAt where chain = :chain and id = :id', { chain, id, againAt });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES, entranceSettings } from '../../../core/access/entrance-variables.js';
+import { ENTRANCE_VARIABLES, accessSettings } from '../../../core/access/access-variables.js';
 import { clientAddress } from '../../../core/access/client-address.js';
 
 const Variables = z.object(ENTRANCE_VARIABLES);
-const settings = (variables: Record<string, string>) => entranceSettings(Variables.parse(variables));
+const settings = (variables: Record<string, string>) => accessSettings(Variables.parse(variables));
 
 describe('the settings of the entrance', () => {
   it('are the launch values when nothing is said', () => {

@@ -3,7 +3,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { apiKeyHash } from '../../../core/access/api-keys.js';
 import { delegationTx } from '../../../core/access/delegation-transactions.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
-import { createStandingSource, STANDING_POLL_MS, type Credential } from '../../../core/stream/standing-source.js';
+import { watchCredential, DELEGATE_POLL_MS, type Credential } from '../../../core/stream/watch-credential.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newAgentTrader, type AgentTrader } from '../../harness/traders/agent-trader.js';
@@ -14,7 +14,7 @@ import { firstChain } from '../../harness/venue/first-chain.js';
 import type { TestVenue } from '../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
-/** How long a credential is good, by a clock that the tests move. That lost channels end: test/native-api/ws/standing.test.ts. */
+/** How long a credential is good, by a clock that the tests move. That lost channels end: test/native-api/ws/credential.test.ts. */
 
 let sandbox: TestVenue;
 let chain: ChainControls;
@@ -40,7 +40,7 @@ function watch(credential: Credential): void {
   looks = 0;
   const real = venueOf(sandbox.gateway, chain.definition.slug);
   const venue: Venue = { ...real, clock };
-  const { entrance, bus } = sandbox.gateway;
+  const { access, bus } = sandbox.gateway;
   const counted =
     <Key, Found>(refresh: (key: Key) => Promise<Found>) =>
     async (key: Key): Promise<Found> => {
@@ -50,17 +50,17 @@ function watch(credential: Credential): void {
     };
   const gateway: Gateway = {
     ...sandbox.gateway,
-    entrance: {
-      ...entrance,
-      agents: { ...entrance.agents, refresh: counted((key) => entrance.agents.refresh(key)) },
-      apiKeys: { ...entrance.apiKeys, refresh: counted((key) => entrance.apiKeys.refresh(key)) },
+    access: {
+      ...access,
+      agents: { ...access.agents, refresh: counted((key) => access.agents.refresh(key)) },
+      apiKeys: { ...access.apiKeys, refresh: counted((key) => access.apiKeys.refresh(key)) },
     },
     bus: {
       ...bus,
       on: (kind, listener) => bus.on(kind, (event) => listener('venue' in event && event.venue === real ? { ...event, venue } : event)),
     },
   };
-  const source = createStandingSource(gateway, venue, credential);
+  const source = watchCredential(gateway, venue, credential);
   source.listen(({ code }) => lost.push(code));
   stop = source.stop;
 }
@@ -122,7 +122,7 @@ it('ends when the API key is replaced', async () => {
   watch({ kind: 'apiKey', hash: apiKeyHash(await issue()) ?? '' });
   await until(() => looks === 1);
   await issue();
-  clock.advance(STANDING_POLL_MS);
+  clock.advance(DELEGATE_POLL_MS);
   await until(() => lost.length > 0);
   expect(lost).toEqual(['API_KEY_UNKNOWN']);
 });
@@ -132,7 +132,7 @@ it('ends when the trader names another delegate, though the contract emits nothi
   await until(() => looks === 1);
   const { to, data } = delegationTx(chain.definition, new Wallet(generatePrivateKey()).address as `0x${string}`);
   await agent.trader.send(to as `0x${string}`, data as `0x${string}`);
-  clock.advance(STANDING_POLL_MS);
+  clock.advance(DELEGATE_POLL_MS);
   await until(() => lost.length > 0);
   expect(lost).toEqual(['AGENT_NOT_DELEGATED']);
 });

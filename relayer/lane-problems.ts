@@ -2,20 +2,26 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import { FENCE_CAUSES, type Fence, type FenceCause, type LaneHealth, type StoredFence } from '../core/ports/stores/relay.js';
+import {
+  LANE_PROBLEM_CAUSES,
+  type LaneProblem,
+  type LaneProblemCause,
+  type LaneHealth,
+  type StoredLaneProblem,
+} from '../core/ports/stores/relay.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
 import type { LaneWaits } from '../core/config/lane.js';
 
 /** The current state is stored again this often, in case an alert was ended or the row was restored from a backup. */
 const AGAIN_MS = 30_000;
 
-export interface LaneFence {
+export interface LaneProblems {
   /** Records a problem. `since` is when it began, if that is known to be earlier. */
-  report(cause: FenceCause, reason: string, since?: number): void;
-  clear(cause: FenceCause): void;
-  has(cause: FenceCause): boolean;
+  report(cause: LaneProblemCause, reason: string, since?: number): void;
+  clear(cause: LaneProblemCause): void;
+  has(cause: LaneProblemCause): boolean;
   /** The problem that blocks the lane; null while the lane may send. */
-  now(): Fence | null;
+  now(): LaneProblem | null;
   /** The newest problem, even if it does not block the lane yet. */
   trouble(): string | null;
   /** Stores the state for all replicas when it changed, and periodically. */
@@ -26,7 +32,7 @@ export interface LaneFence {
   forget(): void;
 }
 
-export interface FenceOptions {
+export interface LaneProblemsOptions {
   readonly slug: ChainSlug;
   readonly wallet: Address;
   readonly store: RelayStore;
@@ -36,14 +42,14 @@ export interface FenceOptions {
 }
 
 /** Health of a lane: whether it can send, and if not, why. */
-export function createFence({ slug, wallet, store, settings, clock, log }: FenceOptions): LaneFence {
-  const problems = new Map<FenceCause, StoredFence>();
-  let adopted: Fence | null = null;
+export function createLaneProblems({ slug, wallet, store, settings, clock, log }: LaneProblemsOptions): LaneProblems {
+  const problems = new Map<LaneProblemCause, StoredLaneProblem>();
+  let adopted: LaneProblem | null = null;
   /** Undefined if another replica may have stored the current state. */
-  let saved: StoredFence | null | undefined;
+  let saved: StoredLaneProblem | null | undefined;
   let savedAt = 0;
   const { patienceMs } = settings;
-  const patience: Readonly<Record<FenceCause, number>> = {
+  const patience: Readonly<Record<LaneProblemCause, number>> = {
     fees: 0,
     funds: 0,
     key: patienceMs,
@@ -53,17 +59,17 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
   };
 
   /** The first problem that lasted longer than its patience, in the order of how much it explains. */
-  function blocking(): StoredFence | null {
-    for (const cause of FENCE_CAUSES) {
-      const fence = problems.get(cause);
-      if (fence && clock.now() - fence.since >= patience[cause]) return fence;
+  function blocking(): StoredLaneProblem | null {
+    for (const cause of LANE_PROBLEM_CAUSES) {
+      const problem = problems.get(cause);
+      if (problem && clock.now() - problem.since >= patience[cause]) return problem;
     }
     return null;
   }
 
-  function announce(fence: StoredFence | null): void {
-    if (fence !== null && saved?.since !== fence.since) log.error('relay.fenced', { wallet, ...fence });
-    if (fence === null && saved) log.info('relay.healed', { wallet, reason: saved.reason, ms: clock.now() - saved.since });
+  function announce(problem: StoredLaneProblem | null): void {
+    if (problem !== null && saved?.since !== problem.since) log.error('relay.fenced', { wallet, ...problem });
+    if (problem === null && saved) log.info('relay.healed', { wallet, reason: saved.reason, ms: clock.now() - saved.since });
   }
 
   return {
@@ -75,12 +81,12 @@ export function createFence({ slug, wallet, store, settings, clock, log }: Fence
     now: () => adopted ?? blocking(),
     trouble: () => adopted?.reason ?? [...problems.values()].at(-1)?.reason ?? null,
     async save() {
-      const fence = blocking();
-      const isNew = saved === undefined || saved?.since !== fence?.since || saved?.reason !== fence?.reason;
+      const problem = blocking();
+      const isNew = saved === undefined || saved?.since !== problem?.since || saved?.reason !== problem?.reason;
       if (!isNew && clock.now() - savedAt < AGAIN_MS) return;
-      await store.fenceLane(slug, wallet, fence);
-      if (isNew) announce(fence);
-      [saved, savedAt] = [fence, clock.now()];
+      await store.storeLaneProblem(slug, wallet, problem);
+      if (isNew) announce(problem);
+      [saved, savedAt] = [problem, clock.now()];
     },
     adopt({ since, reason }) {
       problems.clear();

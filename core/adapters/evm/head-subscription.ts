@@ -4,7 +4,7 @@ import type { Logger } from '../../ports/log.js';
 import type { Clock } from '../../ports/clock.js';
 import type { BlockHead, Cancel, Hex } from '../../types.js';
 
-export interface HeadLineOptions {
+export interface HeadSubscriptionOptions {
   readonly url: string;
   readonly chainId: number;
   readonly clock: Clock;
@@ -29,7 +29,7 @@ const Frame = z.union([
  * Subscribes to new blocks of a node, to learn of them sooner than by polling. Callers must keep polling: a connection that is down, silent
  * or of another chain only loses this advantage.
  */
-export function openHeadLine({ url, chainId, clock, log }: HeadLineOptions, publish: (block: BlockHead) => void): Cancel {
+export function subscribeToHeads({ url, chainId, clock, log }: HeadSubscriptionOptions, publish: (block: BlockHead) => void): Cancel {
   let stopped = false;
   let socket: WebSocket | null = null;
   let cancelRedial: Cancel = () => undefined;

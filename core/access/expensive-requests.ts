@@ -1,7 +1,7 @@
 import { addressBucket } from './client-address.js';
 import { GatewayError } from '../errors.js';
 
-export interface DearTurns {
+export interface ExpensiveRequests {
   /** Runs the work after earlier work of the same address. Throws RATE_LIMITED when too many requests of the address are waiting. */
   take<Result>(address: string, work: () => Promise<Result>): Promise<Result>;
 }
@@ -15,7 +15,7 @@ interface Lane {
 }
 
 /** Serialises CPU-intensive requests per address, so that one client does not delay the requests of others. */
-export function createDearTurns(): DearTurns {
+export function createExpensiveRequests(): ExpensiveRequests {
   const lanes = new Map<string, Lane>();
   return {
     async take(address, work) {

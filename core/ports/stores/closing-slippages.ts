@@ -5,7 +5,7 @@ import type { Address } from '../../types.js';
  * Closing slippage still to be set for the TP/SL of a bot's order: the contract gives every new trade its own small closing slippage, and
  * the trade index is not known before the order is executed.
  */
-export interface OwedRoom {
+export interface OwedClosingSlippage {
   readonly id: bigint;
   readonly chain: ChainSlug;
   readonly trader: Address;
@@ -18,16 +18,16 @@ export interface OwedRoom {
   readonly orderId: bigint | null;
   readonly tradeIndex: number | null;
   /** 1e3 percent. */
-  readonly roomP: bigint;
+  readonly closingSlippageP: bigint;
   /** How often it was sent. */
   readonly tries: number;
 }
 
-export interface RoomStore {
+export interface ClosingSlippageStore {
   /** Kept until it is set or its position is gone. */
-  owe(room: Omit<OwedRoom, 'id' | 'tries'>, dueAt: number): Promise<void>;
+  owe(room: Omit<OwedClosingSlippage, 'id' | 'tries'>, dueAt: number): Promise<void>;
   /** Claims due entries whose opening is final, each by one caller; after a crash they become due again. */
-  takeDue(chain: ChainSlug, now: number, againAt: number): Promise<OwedRoom[]>;
+  takeDue(chain: ChainSlug, now: number, againAt: number): Promise<OwedClosingSlippage[]>;
   /** Stores that it was sent; it is checked again at `againAt`. */
   tried(chain: ChainSlug, id: bigint, againAt: number): Promise<void>;
   settle(chain: ChainSlug, id: bigint): Promise<void>;

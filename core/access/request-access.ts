@@ -10,14 +10,14 @@ import type { Address } from '../types.js';
 import type { ApiKeyRecord } from '../ports/stores/access.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
-import { createDearTurns, type DearTurns } from './dear-turns.js';
+import { createExpensiveRequests, type ExpensiveRequests } from './expensive-requests.js';
 import { createVersionedCache, type VersionedCache } from './versioned-cache.js';
 import { createRequestDigest, type RequestDigest } from './request-digest.js';
 import type { Crypto } from './signature.js';
 import { createAddressShares, type AddressLimits, type AddressShares } from '../stream/address-shares.js';
 import { createVerdictLane, type VerdictLane } from './wallet-verdicts.js';
 
-export interface EntranceSettings {
+export interface AccessSettings {
   readonly limits: LimitNumbers;
   /** Weight per address and minute for the facade's info handler, whose requests have different weights. */
   readonly infoWeight: number;
@@ -36,7 +36,7 @@ export interface ConnectionLimits {
 }
 
 /** Authentication and rate limits of all requests, shared by all venues. */
-export interface Entrance {
+export interface RequestAccess {
   /** Prefixes of the credential headers; the first is this deployment's. */
   readonly headerPrefixes: readonly string[];
   readonly crypto: Crypto;
@@ -58,7 +58,7 @@ export interface Entrance {
   readonly chargeWeight: (address: string, weight: number) => void;
   /** The same for actions, counted separately, so that a client over its read limit can still close positions. */
   readonly countActionWeight: (address: string, weight: number) => Window;
-  readonly dear: DearTurns;
+  readonly expensive: ExpensiveRequests;
   /** Whether an invalid signature may be explained to the address; an explanation costs much more than the refusal. */
   readonly mayBeExplained: (address: string) => boolean;
   /** Socket and subscription counts per address. */
@@ -66,7 +66,7 @@ export interface Entrance {
   readonly stop: () => void;
 }
 
-export interface EntranceOptions extends Omit<EntranceSettings, 'connections'> {
+export interface RequestAccessOptions extends Omit<AccessSettings, 'connections'> {
   readonly serviceName: string;
   readonly crypto: Crypto;
   readonly store: Pick<Store, 'access' | 'admission'>;
@@ -78,7 +78,7 @@ const PRUNE_MS = 15_000;
 /** One in this many requests may be explained: 5 a minute at the launch limit, enough for a developer. */
 const EXPLAINED_SHARE = 120;
 
-export function createEntrance(options: EntranceOptions): Entrance {
+export function createRequestAccess(options: RequestAccessOptions): RequestAccess {
   const { limits, infoWeight, sockets, headerPrefixes, trustedProxies, serviceName, crypto, store, clock, log } = options;
   const addresses = createIpLimits({ limit: limits.ip, store: store.admission, clock, log });
   const weights = createIpLimits({ limit: infoWeight, subject: 'info-weight', store: store.admission, clock, log });
@@ -102,7 +102,7 @@ export function createEntrance(options: EntranceOptions): Entrance {
     headers: createCredentialHeaders(headerPrefixes),
     verdicts,
     countActionWeight: (address, weight) => actions.count(addressBucket(address), weight),
-    dear: createDearTurns(),
+    expensive: createExpensiveRequests(),
     mayBeExplained: (address) => !explanations.count(addressBucket(address)).isExceeded,
     sockets: createAddressShares(sockets),
     admission: createAdmission({ store: store.admission, clock, limits }),

@@ -11,26 +11,26 @@ import { createTopic } from './topic.js';
 export type Credential =
   { readonly kind: 'agent'; readonly agent: Address; readonly trader: Address } | { readonly kind: 'apiKey'; readonly hash: string };
 
-export interface StandingSource {
+export interface CredentialWatch {
   /** Called when the credential becomes invalid. */
   listen(onLost: (reason: GatewayError) => void): Cancel;
   readonly stop: Cancel;
 }
 
 /** The contract emits no event when a delegate changes, so the delegate is polled while a connection depends on it. */
-export const STANDING_POLL_MS = 10_000;
+export const DELEGATE_POLL_MS = 10_000;
 /** Node timers overflow above 2^31 ms. */
 const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
 
 /** Watches a credential while connections use it: revocation through the journal, expiry by timer, delegation by polling. */
-export function createStandingSource(gateway: Gateway, venue: Venue, credential: Credential): StandingSource {
+export function watchCredential(gateway: Gateway, venue: Venue, credential: Credential): CredentialWatch {
   const { clock, log } = venue;
   const topic = createTopic<GatewayError>('standing', log);
   let isStopped = false;
   let cancelExpiry: Cancel = () => undefined;
 
   const invalidate = (reason: GatewayError): void => {
-    if (!isStopped) topic.tell(reason);
+    if (!isStopped) topic.publish(reason);
   };
 
   const armExpiry = ({ agent, scope }: Agent): void => {
@@ -49,7 +49,7 @@ export function createStandingSource(gateway: Gateway, venue: Venue, credential:
   };
 
   const readAgent = async (address: Address, isFresh: boolean): Promise<void> => {
-    const agent = await gateway.entrance.agents.refresh({ chain: venue.definition.slug, agent: address });
+    const agent = await gateway.access.agents.refresh({ chain: venue.definition.slug, agent: address });
     if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: address });
     if (!checkAgent(agent)) return;
     if (isFresh && agent.agent !== agent.trader) await freshDelegate(venue, agent.trader);
@@ -57,7 +57,7 @@ export function createStandingSource(gateway: Gateway, venue: Venue, credential:
   };
 
   const readKey = async (hash: string): Promise<void> => {
-    const known = await gateway.entrance.apiKeys.refresh({ chain: venue.definition.slug, hash });
+    const known = await gateway.access.apiKeys.refresh({ chain: venue.definition.slug, hash });
     if (known === null || isKeyExpired(known, clock.now())) throw new GatewayError('API_KEY_UNKNOWN', {});
   };
 
@@ -73,7 +73,7 @@ export function createStandingSource(gateway: Gateway, venue: Venue, credential:
   };
 
   const cancels = [
-    clock.every(STANDING_POLL_MS, () => void check(true)),
+    clock.every(DELEGATE_POLL_MS, () => void check(true)),
     gateway.bus.on('journal', (event) => {
       if (event.venue !== venue || credential.kind !== 'agent') return;
       for (const { fact } of event.entries) if (fact.kind === 'agent' && fact.agent.agent === credential.agent) checkAgent(fact.agent);

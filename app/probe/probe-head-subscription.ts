@@ -1,5 +1,5 @@
 import { WebSocket } from 'ws';
-import { openHeadLine } from '../../core/adapters/evm/head-line.js';
+import { subscribeToHeads } from '../../core/adapters/evm/head-subscription.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { BlockHead } from '../../core/types.js';
 import { differs, ok, unreachable, type Outcome } from './finding.js';
@@ -9,7 +9,7 @@ import type { ChainConfig } from './probe-node.js';
 const LISTEN_MS = 8_000;
 
 /** Checks a node's announcements of new blocks over the gateway's own WebSocket client. */
-export async function probeHeadLine(probe: Probe, url: string, part: string, { chain }: ChainConfig): Promise<void> {
+export async function probeHeadSubscription(probe: Probe, url: string, part: string, { chain }: ChainConfig): Promise<void> {
   await probe.part(part)({
     check: 'new blocks over WebSocket',
     expected: `a block of chain ${chain.chainId} within ${LISTEN_MS / 1000} s`,
@@ -44,7 +44,9 @@ function firstWord({ clock }: Probe, url: string, chainId: number, signal: Abort
     };
     const cancel = clock.after(LISTEN_MS, () => end(unreachable(`no block within ${LISTEN_MS / 1000} s`)));
     const foreign = (found: number): void => end(differs(`it serves chain id ${found}`));
-    const hangUp = openHeadLine({ url, chainId, clock, log: listenFor(foreign) }, ({ number }: BlockHead) => end(ok(`block ${number}`)));
+    const hangUp = subscribeToHeads({ url, chainId, clock, log: listenFor(foreign) }, ({ number }: BlockHead) =>
+      end(ok(`block ${number}`)),
+    );
     signal.addEventListener('abort', () => end(unreachable('given up')));
   });
 }

@@ -32,7 +32,7 @@ export interface Answer {
 }
 
 /** One endpoint below `/hl/{chain}`: its handler, and how it formats errors raised before the handler runs. */
-export interface Door {
+export interface Endpoint {
   /** Default POST. */
   readonly method?: 'GET';
   readonly answer: (asked: Asked) => Answer | Promise<Answer>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseRange, type TrustedProxies } from './client-address.js';
 import { LAUNCH_LIMITS } from './limits.js';
-import type { EntranceSettings } from './entrance.js';
+import type { AccessSettings } from './request-access.js';
 
 const Limit = z.coerce.number('must be a number').int('must be a whole number').min(1, 'must be at least 1');
 
@@ -42,7 +42,7 @@ const LIGHTEST = 2;
 
 type Variables = z.output<z.ZodObject<typeof ENTRANCE_VARIABLES>>;
 
-export const entranceSettings = (variables: Variables): EntranceSettings => ({
+export const accessSettings = (variables: Variables): AccessSettings => ({
   limits: {
     ip: variables.RATE_LIMIT_IP,
     agent: variables.RATE_LIMIT_AGENT,

@@ -5,7 +5,7 @@ import { exchange, ExchangeFault, type RpcAnswer, type RpcCall } from './rpc-exc
 
 export type Sent = { readonly answers: readonly RpcAnswer[] } | { readonly fault: string };
 
-export interface Line {
+export interface RpcSender {
   /** Sends all calls to this node, in as many requests as it needs, and records its health. Never throws. */
   send(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<Sent>;
   /** Probes nodes that are not in use for their newest block, from time to time. */
@@ -17,7 +17,7 @@ const BLOCK_NUMBER: RpcCall = { method: 'eth_blockNumber' };
 const LOOK_MS = 3_000;
 
 /** RPC client of the nodes; it records their health. */
-export function createLine(endpoints: Endpoints, chain: { readonly chainId: number; readonly slug: string }): Line {
+export function createRpcSender(endpoints: Endpoints, chain: { readonly chainId: number; readonly slug: string }): RpcSender {
   async function exchangeAll(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
     for (;;) {
       const size = endpoint.batchSize;

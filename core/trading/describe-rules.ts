@@ -4,11 +4,11 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import { ANY, givenRules, type RuleSet, type StoredRules } from '../config/rules.js';
 import { guardQuestion } from './rules-of-opening.js';
-import type { Standing } from '../ports/stores/rules.js';
+import type { RulesWithFacts } from '../ports/stores/rules.js';
 
 /** The rules that apply to a trader, and how much of each limit is used. */
-export const standingOf = (gateway: Gateway, venue: Venue, trader: Address): Promise<Standing> =>
-  gateway.store.rules.standing(venue.definition.slug, trader, guardQuestion(gateway, venue, trader, null), 'all');
+export const standingOf = (gateway: Gateway, venue: Venue, trader: Address): Promise<RulesWithFacts> =>
+  gateway.store.rules.rulesWithFacts(venue.definition.slug, trader, guardQuestion(gateway, venue, trader, null), 'all');
 
 /** The same in the format of the operator API. */
 export async function describeStanding(gateway: Gateway, venue: Venue, trader: Address) {

@@ -1,11 +1,11 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { isExpired } from '../../../core/domain/agent.js';
-import { closingRoom } from '../../../core/domain/relay/level-room.js';
+import { currentClosingSlippage } from '../../../core/domain/relay/closing-slippage.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import type { OwedRoom } from '../../../core/ports/stores/rooms.js';
+import type { OwedClosingSlippage } from '../../../core/ports/stores/closing-slippages.js';
 import { sendWrite } from '../send/send-write.js';
 
 const LOOK_MS = 2_000;
@@ -15,7 +15,7 @@ const AGAIN_MS = 15_000;
 const MOST_TRIES = 3;
 
 /** Lets the relayer re-encode the job before signing: whose levels, and the trade that has them. */
-export interface RoomJobContext {
+export interface ClosingSlippageJobContext {
   readonly kind: 'room';
   readonly item: number;
   readonly oid: bigint;
@@ -26,12 +26,12 @@ export interface RoomJobContext {
  * Sets the closing slippage that the TP/SL of an opened position need for their own limits: in a gap, a stop loss with the contract's
  * default of one percent would not be executed. Checked as soon as an order is filled; one replica at a time takes each, also after a restart.
  */
-export function followRooms(gateway: Gateway, venue: Venue): Cancel {
+export function setClosingSlippages(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
   let isBusy = false;
   let isAgain = false;
   const look = async (): Promise<void> => {
-    const due = await gateway.store.rooms.takeDue(definition.slug, clock.now(), clock.now() + LOOK_MS);
+    const due = await gateway.store.closingSlippages.takeDue(definition.slug, clock.now(), clock.now() + LOOK_MS);
     for (const owed of due)
       await give(gateway, venue, owed).catch((error: unknown) => log.warn('relay.room-not-given', { order: owed.oid, error }));
   };
@@ -56,8 +56,8 @@ export function followRooms(gateway: Gateway, venue: Venue): Cancel {
   return () => cancels.forEach((cancel) => cancel());
 }
 
-async function give(gateway: Gateway, venue: Venue, owed: OwedRoom): Promise<void> {
-  const { chain, id, trader, roomP, tries } = owed;
+async function give(gateway: Gateway, venue: Venue, owed: OwedClosingSlippage): Promise<void> {
+  const { chain, id, trader, closingSlippageP, tries } = owed;
   const { store } = gateway;
   const [tradeIndex, positions, live] = await Promise.all([
     tradeOf(gateway, owed),
@@ -66,28 +66,29 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedRoom): Promise<voi
   ]);
   const position = positions.find((open) => open.tradeIndex === tradeIndex)?.position;
   const isGuarded = position !== undefined && (position.tp > 0n || position.sl > 0n);
-  if (tradeIndex === null || !isGuarded || closingRoom(position) >= roomP || tries >= MOST_TRIES) return store.rooms.settle(chain, id);
+  if (tradeIndex === null || !isGuarded || currentClosingSlippage(position) >= closingSlippageP || tries >= MOST_TRIES)
+    return store.closingSlippages.settle(chain, id);
   // The bound of a pending close was computed with the trade's current slippage, so the close comes first.
   if (live.some(({ order }) => order.tradeIndex === tradeIndex && order.status !== 'open')) return;
   const [caller, signed] = await Promise.all([callerOf(gateway, venue, owed), store.relay.action(chain, owed.action)]);
-  if (caller === null || signed === null) return store.rooms.settle(chain, id);
-  await store.rooms.tried(chain, id, venue.clock.now() + AGAIN_MS);
-  const intent = { kind: 'protect', tradeIndex, tp: null, sl: null, slippageP: roomP } as const;
+  if (caller === null || signed === null) return store.closingSlippages.settle(chain, id);
+  await store.closingSlippages.tried(chain, id, venue.clock.now() + AGAIN_MS);
+  const intent = { kind: 'protect', tradeIndex, tp: null, sl: null, slippageP: closingSlippageP } as const;
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
-  const context: RoomJobContext = { kind: 'room', item: owed.item, oid: owed.oid, tradeIndex };
+  const context: ClosingSlippageJobContext = { kind: 'room', item: owed.item, oid: owed.oid, tradeIndex };
   venue.log.info('relay.giving-room', { order: owed.oid, trader, tradeIndex });
   await sendWrite(venue, caller, { action: signed, orderId: null, write, context });
 }
 
 /** null if the opening was not executed. */
-async function tradeOf({ store }: Gateway, { chain, trader, orderId, tradeIndex }: OwedRoom): Promise<number | null> {
+async function tradeOf({ store }: Gateway, { chain, trader, orderId, tradeIndex }: OwedClosingSlippage): Promise<number | null> {
   if (orderId === null) return tradeIndex;
   const opened = await store.orders.find(chain, trader, orderId);
   return opened?.order.fill?.tradeIndex ?? null;
 }
 
 /** null if the agent may not act any more, or no wallet serves its trader. */
-async function callerOf({ store }: Gateway, venue: Venue, { chain, trader, agent }: OwedRoom): Promise<AgentCaller | null> {
+async function callerOf({ store }: Gateway, venue: Venue, { chain, trader, agent }: OwedClosingSlippage): Promise<AgentCaller | null> {
   const known = await store.access.findAgent(chain, agent);
   if (known?.revokedAt !== null || isExpired(known.scope, venue.clock.now())) return null;
   const sender = await venue.relayer?.walletFor(trader);
