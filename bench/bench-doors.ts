@@ -37,7 +37,7 @@ export const PATHS = {
 export function benchHost(gateway: Gateway): RequestListener {
   const operations = [row('benchPlain', '/bench/plain', 'none'), row(SIGNED_OPERATION, '/bench/signed', 'reader')];
   const clientOf = createClientReader(gateway.access);
-  return createHost({ gateway, operations, extraRoutes: [viemRouter(gateway)], clientOf, hot: createResponseCache(gateway) });
+  return createHost({ gateway, operations, extraRoutes: [viemRouter(gateway)], clientOf, responses: createResponseCache(gateway) });
 }
 
 /** The same checks and the same books; only the digest and the curve are viem's. */

@@ -20,14 +20,14 @@ export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || 
 
 export interface FacadeParts {
   readonly clientOf: ReadClient;
-  readonly hot: ResponseCache;
+  readonly responses: ResponseCache;
   readonly trade: TradeHandlers | null;
 }
 
 /** The Hyperliquid-compatible endpoints of a gateway, `/hl/{chain}/…`. */
-export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeParts): RequestListener {
-  const doors: ReadonlyMap<string, Endpoint> = new Map([
-    ['info', createInfoHandler(gateway, hot)],
+export function createFacade(gateway: Gateway, { clientOf, responses, trade }: FacadeParts): RequestListener {
+  const endpoints: ReadonlyMap<string, Endpoint> = new Map([
+    ['info', createInfoHandler(gateway, responses)],
     ['exchange', createExchangeHandler(gateway, trade)],
     ['compat', createCompatEndpoint(COMPAT_REPORT)],
   ]);
@@ -39,17 +39,17 @@ export function createFacade(gateway: Gateway, { clientOf, hot, trade }: FacadeP
     }
     const window = gateway.access.countAddress(client.address);
     const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
-    const door = doors.get(word);
+    const endpoint = endpoints.get(word);
     const since = performance.now();
     const scope = gateway.scopes === null ? null : openScope(gateway.scopes, request);
     const send = (answer: Answer): void => {
       sendAnswer(response, client, window, answer);
-      const operation = answer.operation ?? (door === undefined ? 'other' : word);
+      const operation = answer.operation ?? (endpoint === undefined ? 'other' : word);
       gateway.metrics.request('facade', operation, answer.status, performance.now() - since);
       scope?.close(operation, answer.status);
     };
-    if (door === undefined) return send(NOWHERE);
-    serve({ gateway, door, slug, client, request, scope, send }, window);
+    if (endpoint === undefined) return send(NOWHERE);
+    serve({ gateway, endpoint, slug, client, request, scope, send }, window);
   };
 }
 
@@ -67,7 +67,7 @@ const NOWHERE: Answer = { status: 404, type: TEXT_TYPE, body: 'There is nothing 
 
 interface Call {
   readonly gateway: Gateway;
-  readonly door: Endpoint;
+  readonly endpoint: Endpoint;
   readonly slug: string;
   readonly client: Client;
   readonly request: IncomingMessage;
@@ -76,20 +76,20 @@ interface Call {
 }
 
 function serve(call: Call, window: Window): void {
-  const { gateway, door, slug, client, request, scope, send } = call;
+  const { gateway, endpoint, slug, client, request, scope, send } = call;
   if (window.isExceeded)
-    return send(door.refuse(new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds })));
-  const { method = 'POST' } = door;
+    return send(endpoint.refuse(new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds })));
+  const { method = 'POST' } = endpoint;
   if (request.method !== method)
     return send({ status: 405, type: TEXT_TYPE, body: `Only ${method} is offered here.`, headers: { Allow: method } });
   readBody(request, (error, bytes) => {
     const answer = async (): Promise<Answer> => {
       if (error !== null) throw error;
-      return door.answer({ venue: venueOf(gateway, slug), bytes, client });
+      return endpoint.answer({ venue: venueOf(gateway, slug), bytes, client });
     };
     const serveIt = (): void =>
       void answer()
-        .catch((fault: unknown) => door.refuse(known(fault, call)))
+        .catch((fault: unknown) => endpoint.refuse(known(fault, call)))
         .then(send)
         .catch((fault: unknown) => drop(fault, call));
     // Entered after the body was read: body events belong to the connection.

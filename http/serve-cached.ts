@@ -8,9 +8,9 @@ import { addWindows } from './rate-headers.js';
 import { announcesBody, JSON_TYPE, sendError } from './respond.js';
 
 /** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
-export function serveCached({ access }: Gateway, clientOf: ReadClient, hot: ResponseCache, app: RequestListener): RequestListener {
+export function serveCached({ access }: Gateway, clientOf: ReadClient, responses: ResponseCache, app: RequestListener): RequestListener {
   return (request, response) => {
-    const bytes = request.method === 'GET' && !announcesBody(request) ? hot.find(request.url ?? '') : null;
+    const bytes = request.method === 'GET' && !announcesBody(request) ? responses.find(request.url ?? '') : null;
     if (bytes === null) return app(request, response);
     const client = clientOf(request);
     const window = access.countAddress(client.address);

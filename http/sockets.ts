@@ -45,7 +45,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     maxBufferedChunks: MOST_PIECES,
   });
   const clientOf = createClientReader(gateway.access);
-  const lines = new Set<HostedConnection>();
+  const connections = new Set<HostedConnection>();
   const shaking = new WeakMap<IncomingMessage, { readonly headers: readonly string[]; readonly decline: () => void }>();
   let isClosing = false;
 
@@ -60,19 +60,19 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
   };
 
-  gateway.metrics.watchBacklog(() => [...lines].reduce((sum, { backlog }) => sum + backlog(), 0));
+  gateway.metrics.watchBacklog(() => [...connections].reduce((sum, { backlog }) => sum + backlog(), 0));
 
   const accept = ({ route, venue }: Taken, socket: WebSocket, stream: Duplex, client: Client): void => {
-    const door = route.prefix === '/hl' ? 'facade' : 'native';
+    const api = route.prefix === '/hl' ? 'facade' : 'native';
     const share = gateway.access.sockets.open(client.address);
     const hosted = hostConnection(gateway, { socket, stream }, () => {
       share?.end();
-      if (lines.delete(hosted)) gateway.metrics.sessions(door, -1);
+      if (connections.delete(hosted)) gateway.metrics.sessions(api, -1);
     });
-    lines.add(hosted);
-    gateway.metrics.sessions(door, 1);
-    if (share === null) return hosted.line.close(CLOSE_CODES.policy, 'too many connections');
-    hosted.listen(route.open(venue, hosted.line, { ...client, share }));
+    connections.add(hosted);
+    gateway.metrics.sessions(api, 1);
+    if (share === null) return hosted.connection.close(CLOSE_CODES.policy, 'too many connections');
+    hosted.listen(route.open(venue, hosted.connection, { ...client, share }));
   };
 
   return {
@@ -88,7 +88,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     },
     async close() {
       isClosing = true;
-      await Promise.all([...lines].map((hosted) => hosted.leave()));
+      await Promise.all([...connections].map((hosted) => hosted.leave()));
     },
   };
 }
@@ -102,7 +102,7 @@ const headersOf = ({ requestId, ray }: Client, { limit, remaining, resetSeconds 
 ];
 
 interface HostedConnection {
-  readonly line: Connection;
+  readonly connection: Connection;
   /** Bytes not yet written to the network. */
   readonly backlog: () => number;
   listen(listener: ConnectionListener): void;
@@ -143,7 +143,7 @@ function hostConnection({ clock, log }: Gateway, { socket, stream }: Opened, onG
       fail(error);
     }
   };
-  const line: Connection = {
+  const connection: Connection = {
     send: createTextSender(socket, stream),
     close(code, reason) {
       socket.close(code, reason);
@@ -153,7 +153,7 @@ function hostConnection({ clock, log }: Gateway, { socket, stream }: Opened, onG
   };
   let unanswered = (): Promise<void> => Promise.resolve();
   return {
-    line,
+    connection,
     backlog: () => socket.bufferedAmount,
     listen(listener) {
       unanswered = async () => listener.settled?.();
@@ -166,7 +166,7 @@ function hostConnection({ clock, log }: Gateway, { socket, stream }: Opened, onG
       const over = new AbortController();
       await Promise.race([unanswered(), gone, clock.sleep(STOP_REPLIES_MS, over.signal)]);
       over.abort();
-      line.close(CLOSE_CODES.restart, 'the service is stopping');
+      connection.close(CLOSE_CODES.restart, 'the service is stopping');
       cutAfter(STOP_CLOSE_MS);
       await gone;
     },

@@ -28,13 +28,13 @@ export interface OtherRoutes {
 /** The native API of a gateway, with the routes served beside it. */
 export function createApp(
   gateway: Gateway,
-  hot: ResponseCache,
+  responses: ResponseCache,
   { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {},
 ): RequestListener {
   const clientOf = createClientReader(gateway.access);
-  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, hot });
+  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, responses });
   const { metrics, scopes } = gateway;
-  return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, serveCached(gateway, clientOf, hot, host));
+  return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, serveCached(gateway, clientOf, responses, host));
 }
 
 export interface HostOptions {
@@ -43,11 +43,11 @@ export interface HostOptions {
   readonly extraRoutes: readonly Router[];
   readonly operatorRoutes?: readonly Router[];
   readonly clientOf: ReadClient;
-  readonly hot: ResponseCache;
+  readonly responses: ResponseCache;
 }
 
 /** The HTTP host. Bytes are kept as they arrive; the operation parses them, never the host. */
-export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], clientOf, hot }: HostOptions): Express {
+export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], clientOf, responses }: HostOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -58,7 +58,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
   if (gateway.scopes !== null) app.use(enterScope);
   for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
   app.use(docsRouter(() => openApiDocument(operations, gateway.access.headerPrefixes[0] ?? '')));
-  app.use(nativeRouter(gateway, operations, hot));
+  app.use(nativeRouter(gateway, operations, responses));
   app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));
   app.use(answerError(gateway.log));
   return app;

@@ -17,9 +17,9 @@ import { textOf } from './wire/encoder.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
-export function nativeRouter(gateway: Gateway, operations: readonly Operation[], hot: ResponseCache): Router {
+export function nativeRouter(gateway: Gateway, operations: readonly Operation[], responses: ResponseCache): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  for (const operation of operations) router[VERB[operation.method]](routeOf(operation), serve(gateway, operation, hot));
+  for (const operation of operations) router[VERB[operation.method]](routeOf(operation), serve(gateway, operation, responses));
   for (const [path, methods] of methodsByPath(operations)) router.all(path, refuseMethod(gateway, methods));
   router.use('/v1/:chain', refusePath(gateway));
   return router;
@@ -33,7 +33,7 @@ interface Answer {
 }
 
 /** The order of work: authentication (over the raw bytes), rate limits, then decoding and the handler. */
-function serve(gateway: Gateway, operation: Operation, hot: ResponseCache): RequestHandler {
+function serve(gateway: Gateway, operation: Operation, responses: ResponseCache): RequestHandler {
   const replyText = textOf(operation.reply);
   const answerIt = async (request: Request, response: Response): Promise<void> => {
     const venue = operation.scope === 'venue' ? venueOf(gateway, String(request.params['chain'])) : null;
@@ -48,7 +48,7 @@ function serve(gateway: Gateway, operation: Operation, hot: ResponseCache): Requ
     };
     // Cached replies are served to anyone who requests the URL.
     const isHot = operation.cached === true && operation.auth === 'none' && venue !== null;
-    const { status, body } = isHot ? await hot.answer(venue, request.originalUrl, answer) : await answer();
+    const { status, body } = isHot ? await responses.answer(venue, request.originalUrl, answer) : await answer();
     sendBytes(response, status, JSON_TYPE, body);
   };
   return (request, response) =>

@@ -46,7 +46,7 @@ export function createOperatorClient({ url, token }: ClientOptions): OperatorCli
 function explain(status: number, url: string, reply: unknown): string {
   const { message, code } = (reply ?? {}) as { message?: unknown; code?: unknown };
   if (status === 401) return `The gateway at ${url} does not take this OPERATOR_TOKEN.`;
-  if (status === 404 && code === 'UNSUPPORTED') return `The gateway at ${url} has no operator's door: start it with OPERATOR_TOKEN set.`;
+  if (status === 404 && code === 'UNSUPPORTED') return `The gateway at ${url} has no operator routes: start it with OPERATOR_TOKEN set.`;
   return typeof message === 'string' ? message : `The gateway at ${url} answered ${status}.`;
 }
 

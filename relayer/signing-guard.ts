@@ -35,8 +35,8 @@ export function createSigningGuard({ store, given, clock, onQuota }: SigningGuar
     else freeSince.delete(trader);
     const isBlocked = rules.access === 'blocked';
     // Positions that a blocked trader opened with its own wallet are not relayed, not even their closes.
-    const standing = nature === 'opens' || (isBlocked && !holds) ? standingRefusal(rules) : null;
-    if (standing !== null) return standing;
+    const refusal = nature === 'opens' || (isBlocked && !holds) ? accessRefusal(rules) : null;
+    if (refusal !== null) return refusal;
     const bound = isBlocked ? BLOCKED_EXITS : rules.dailyTransactions === null ? null : QUOTAS[nature](rules.dailyTransactions);
     if (bound === null || transactions < bound) return null;
     const reached = { bound, used: transactions, freesAt: nextDay(createdAt) };
@@ -55,7 +55,7 @@ const QUOTAS: Readonly<Record<JobNature, (dailyTransactions: number) => number>>
   exits: exitQuota,
 };
 
-function standingRefusal({ access, reduceOnly }: RelayRules): Refusal | null {
+function accessRefusal({ access, reduceOnly }: RelayRules): Refusal | null {
   if (access === 'blocked') return { reason: 'rules', note: 'Trading is halted for this user by the operator' };
   return reduceOnly ? { reason: 'rules', note: 'Only reduce-only orders allowed for this user' } : null;
 }

@@ -113,19 +113,19 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     () => watchJournal(gateway),
     (stop) => stop(),
   );
-  const hot = await lifecycle.start(
-    'hot replies',
+  const responses = await lifecycle.start(
+    'response cache',
     () => createResponseCache(gateway),
     (made) => made.stop(),
   );
   const streamOf = createStreams(gateway);
   const trade = createTradeHandlers(gateway);
-  const sockets = createSockets(gateway, [nativeSocket(gateway, streamOf), facadeSocket(gateway, { streamOf, hot, trade })]);
-  const openDoors = (): void =>
+  const sockets = createSockets(gateway, [nativeSocket(gateway, streamOf), facadeSocket(gateway, { streamOf, responses, trade })]);
+  const openFrontEnds = (): void =>
     options.http.serve(
-      eitherDoor(
-        createFacade(gateway, { clientOf: createClientReader(access), hot, trade }),
-        createApp(gateway, hot, {
+      routeByPath(
+        createFacade(gateway, { clientOf: createClientReader(access), responses, trade }),
+        createApp(gateway, responses, {
           extraRoutes: options.extraRoutes ?? [],
           operatorRoutes: operatorRouters(gateway, config),
         }),
@@ -133,10 +133,10 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
       sockets,
     );
   // Registered after everything the front ends need, so that open requests finish before it is stopped.
-  const closeDoors = createCloseDoors(options);
-  await lifecycle.start('doors', openDoors, closeDoors);
+  const closeFrontEnds = createCloseFrontEnds(options);
+  await lifecycle.start('front ends', openFrontEnds, closeFrontEnds);
   // No new request is accepted while the chains are handed over.
-  lifecycle.stopping.addEventListener('abort', () => void closeDoors());
+  lifecycle.stopping.addEventListener('abort', () => void closeFrontEnds());
   await Promise.all(venues.map((venue, at) => runVenue(gateway, venue, config.chains[at] ?? null, lifecycle)));
   await lifecycle.start(
     'alerts',
@@ -148,7 +148,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
 }
 
 /** Waits before closing, so that load balancers can notice that `/ready` fails. */
-function createCloseDoors({ config, clock, http }: ComposeOptions): () => Promise<void> {
+function createCloseFrontEnds({ config, clock, http }: ComposeOptions): () => Promise<void> {
   let closing: Promise<void> | null = null;
   const close = async (): Promise<void> => {
     if (config.shutdownDelayMs > 0) await clock.sleep(config.shutdownDelayMs);
@@ -158,7 +158,7 @@ function createCloseDoors({ config, clock, http }: ComposeOptions): () => Promis
 }
 
 /** Facade paths are routed first: their bodies must not be judged by the native API's rules. */
-const eitherDoor =
+const routeByPath =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>
     (isFacadePath(request.url ?? '') ? facade : native)(request, response);

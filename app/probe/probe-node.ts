@@ -83,7 +83,7 @@ const lookAtClock = (look: Looker, ask: AskNode, { clock }: Probe) =>
     expected: `within ${CLOCK_S} s of this machine's`,
     run: async () => {
       const theirs = await ask.date();
-      if (theirs === null) return ok('the node tells no time');
+      if (theirs === null) return ok('the node reports no time');
       const seconds = Math.round((theirs - clock.now()) / 1000);
       return judge(Math.abs(seconds) <= CLOCK_S, seconds === 0 ? 'the same' : `${seconds} s`);
     },

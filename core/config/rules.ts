@@ -60,7 +60,7 @@ export function mergeRules(
   rows: readonly Pick<StoredRules, 'chain' | 'trader' | 'rules'>[],
   { chain, trader }: { readonly chain: ChainSlug; readonly trader: Address },
 ): RuleSet {
-  const row = (where: string, whose: string): RuleSet => rows.find((each) => each.chain === where && each.trader === whose)?.rules ?? {};
+  const row = (where: string, owner: string): RuleSet => rows.find((each) => each.chain === where && each.trader === owner)?.rules ?? {};
   return { ...defaults, ...row(ANY, ANY), ...row(chain, ANY), ...own, ...row(ANY, trader), ...row(chain, trader) };
 }
 

@@ -67,7 +67,7 @@ export function createIdentification(venue: Venue): Identification {
 export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals, ...asked }: ChainFacts): string[] {
   const ofCollaterals = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
   const differences = [...ofCollaterals, ...referrerNotes(asked)];
-  if (missing === null) return ['the Diamond does not tell which functions it serves: they are unchecked', ...differences];
+  if (missing === null) return ['the Diamond does not list the functions it serves: they are unchecked', ...differences];
   return [...missing.map(missingNote), ...differences];
 }
 

@@ -27,7 +27,7 @@ export const METRICS = {
   requests: row({
     name: 'gateway_http_requests_total',
     type: 'counter',
-    help: 'Requests answered, by door, transport (http, or ws for posts on a line), operation and status code.',
+    help: 'Requests answered, by front end (label `door`), transport (http, or ws for posts on a WebSocket), operation and status code.',
     labels: ['door', 'transport', 'operation', 'code'],
   }),
   latency: row({

@@ -8,11 +8,11 @@ export type Transport = 'http' | 'ws';
 
 export interface Metrics {
   /** `operation` comes from a closed list, never from a client. */
-  request(door: ApiName, operation: string, status: number, ms: number, transport?: Transport): void;
+  request(api: ApiName, operation: string, status: number, ms: number, transport?: Transport): void;
   /** The outcome in the facade's answer to an action; the status code is 200 either way. */
   action(action: string, outcome: 'ok' | 'err'): void;
-  sessions(door: ApiName, change: 1 | -1): void;
-  subscriptions(door: ApiName, change: number): void;
+  sessions(api: ApiName, change: 1 | -1): void;
+  subscriptions(api: ApiName, change: number): void;
   /** Called on every scrape: bytes queued for slow readers. */
   watchBacklog(read: () => number): void;
   /** A promise was rejected and nothing handled it. */
@@ -69,7 +69,7 @@ const STORY_BOUNDS: Readonly<Record<TimedMetric, readonly number[]>> = {
   relaySeconds: [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 300],
   journalLag: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10],
 };
-const DOORS: readonly ApiName[] = ['native', 'facade'];
+const API_NAMES: readonly ApiName[] = ['native', 'facade'];
 
 interface Slot {
   readonly labels: Labels;
@@ -86,16 +86,16 @@ export function createMetricsBook(): MetricsBook {
   let backlog = (): number => 0;
   let rejections = 0;
   return {
-    request(door, operation, status, ms, transport = 'http') {
-      const own = slots[door][transport];
+    request(api, operation, status, ms, transport = 'http') {
+      const own = slots[api][transport];
       let slot = own.get(operation);
-      if (slot === undefined) own.set(operation, (slot = newSlot({ door, transport, operation })));
+      if (slot === undefined) own.set(operation, (slot = newSlot({ door: api, transport, operation })));
       slot.codes.set(status, (slot.codes.get(status) ?? 0) + 1);
       slot.seconds.observe(ms / 1_000);
     },
     action: (action, outcome) => counts.actions.add({ action, outcome }, 1),
-    sessions: (door, change) => void (open.sessions[door] += change),
-    subscriptions: (door, change) => void (open.subscriptions[door] += change),
+    sessions: (api, change) => void (open.sessions[api] += change),
+    subscriptions: (api, change) => void (open.subscriptions[api] += change),
     watchBacklog: (read) => void (backlog = read),
     rejection: () => void (rejections += 1),
     finished: (chain, status, count) => counts.finished.add({ chain, status }, count),
@@ -108,7 +108,7 @@ export function createMetricsBook(): MetricsBook {
       slot.seconds.observe(Math.max(ms, 0) / 1_000);
     },
     families() {
-      const all = DOORS.flatMap((door) => [...slots[door].http.values(), ...slots[door].ws.values()]);
+      const all = API_NAMES.flatMap((api) => [...slots[api].http.values(), ...slots[api].ws.values()]);
       const codesOf = ({ labels, codes }: Slot): MetricValue[] =>
         [...codes].map(([code, value]) => ({ value, labels: { ...labels, code } }));
       return [
@@ -118,8 +118,8 @@ export function createMetricsBook(): MetricsBook {
           all.flatMap(({ labels, seconds }) => histogramValues('latency', labels, seconds)),
         ),
         familyOf('actions', counts.actions.values()),
-        familyOf('sessions', doorValues(open.sessions)),
-        familyOf('subscriptions', doorValues(open.subscriptions)),
+        familyOf('sessions', apiValues(open.sessions)),
+        familyOf('subscriptions', apiValues(open.subscriptions)),
         familyOf('backlog', [{ value: backlog(), labels: {} }]),
         familyOf('rejections', [{ value: rejections, labels: {} }]),
         familyOf('ordersOver', counts.finished.values()),
@@ -134,8 +134,8 @@ const newSlots = (): Map<string, Slot> => new Map();
 const newSlot = (labels: Labels): Slot => ({ labels, codes: new Map(), seconds: createHistogram(REQUEST_BOUNDS) });
 const named = (metric: TimedMetric, given: readonly string[]): Labels =>
   Object.fromEntries(METRICS[metric].labels.map((label, at) => [label, given[at] ?? '']));
-const doorValues = (counts: Readonly<Record<ApiName, number>>): MetricValue[] =>
-  DOORS.map((door) => ({ value: counts[door], labels: { door } }));
+const apiValues = (counts: Readonly<Record<ApiName, number>>): MetricValue[] =>
+  API_NAMES.map((api) => ({ value: counts[api], labels: { door: api } }));
 
 const timedValues = (
   metric: TimedMetric,

@@ -10,7 +10,7 @@ export interface FollowOptions {
   /** Awaited before the next entries are delivered. */
   readonly deliver: (entries: readonly JournalEntry[]) => Promise<void> | void;
   /** Awaited between the pages of a long history, so that it is read no faster than it is sent. */
-  readonly whenRoom: () => Promise<void>;
+  readonly whenWritable: () => Promise<void>;
   /** Reading failed TRIES times in a row; nothing more is delivered. */
   readonly onFault: (error: unknown) => void;
 }
@@ -26,7 +26,7 @@ const TRIES = 30;
  * what was delivered; anything else triggers a read from the store. So no entry is lost or repeated, whatever the bus does.
  */
 export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, options: FollowOptions): Cancel {
-  const { trader, deliver, whenRoom, onFault } = options;
+  const { trader, deliver, whenWritable, onFault } = options;
   const stopping = new AbortController();
   let position = options.after;
   let isBehind = true;
@@ -57,7 +57,7 @@ export function followJournal(gateway: Gateway, venue: Venue, hub: JournalHub, o
     if (last === undefined || stopping.signal.aborted) return;
     await deliver(entries);
     position = last.cursor;
-    if (isPage && isBehind) await whenRoom();
+    if (isPage && isBehind) await whenWritable();
   };
 
   const recover = async (error: unknown): Promise<void> => {

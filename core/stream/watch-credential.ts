@@ -25,7 +25,7 @@ const LONGEST_TIMER_MS = 24 * 60 * 60 * 1000;
 /** Watches a credential while connections use it: revocation through the journal, expiry by timer, delegation by polling. */
 export function watchCredential(gateway: Gateway, venue: Venue, credential: Credential): CredentialWatch {
   const { clock, log } = venue;
-  const topic = createTopic<GatewayError>('standing', log);
+  const topic = createTopic<GatewayError>('credential', log);
   let isStopped = false;
   let cancelExpiry: Cancel = () => undefined;
 
@@ -68,7 +68,7 @@ export function watchCredential(gateway: Gateway, venue: Venue, credential: Cred
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal !== null) invalidate(refusal);
-      else if (!isStopped) log.warn('stream.standing-not-read', { error });
+      else if (!isStopped) log.warn('stream.credential-not-read', { error });
     }
   };
 

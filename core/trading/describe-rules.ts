@@ -7,12 +7,12 @@ import { guardQuestion } from './rules-of-opening.js';
 import type { RulesWithFacts } from '../ports/stores/rules.js';
 
 /** The rules that apply to a trader, and how much of each limit is used. */
-export const standingOf = (gateway: Gateway, venue: Venue, trader: Address): Promise<RulesWithFacts> =>
+export const rulesWithFacts = (gateway: Gateway, venue: Venue, trader: Address): Promise<RulesWithFacts> =>
   gateway.store.rules.rulesWithFacts(venue.definition.slug, trader, guardQuestion(gateway, venue, trader, null), 'all');
 
 /** The same in the format of the operator API. */
-export async function describeStanding(gateway: Gateway, venue: Venue, trader: Address) {
-  const [{ rules, facts }, stored] = await Promise.all([standingOf(gateway, venue, trader), gateway.store.rules.list()]);
+export async function describeRules(gateway: Gateway, venue: Venue, trader: Address) {
+  const [{ rules, facts }, stored] = await Promise.all([rulesWithFacts(gateway, venue, trader), gateway.store.rules.list()]);
   return {
     chain: venue.definition.slug,
     trader,
@@ -43,7 +43,7 @@ const FIELDS = ['access', 'reduceOnly', 'maxOpenNotionalUsd', 'maxDailyLossUsd',
 /** The source of each rule: `chain/trader`, or the settings. */
 function sourcesOf(stored: readonly StoredRules[], { facade }: Gateway, { definition }: Venue, trader: Address) {
   const { defaults, own } = givenRules(facade.rules, trader);
-  const row = (chain: string, whose: string) => stored.find((each) => each.chain === chain && each.trader === whose)?.rules ?? {};
+  const row = (chain: string, of: string) => stored.find((each) => each.chain === chain && each.trader === of)?.rules ?? {};
   const narrowFirst: readonly (readonly [string, RuleSet])[] = [
     [`${definition.slug}/${trader}`, row(definition.slug, trader)],
     [`all/${trader}`, row(ANY, trader)],

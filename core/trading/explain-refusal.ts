@@ -118,11 +118,11 @@ function leverage({ order, figures, view }: Case): Comparison {
 
 function exposure({ order, figures, view, decimals }: Case): Comparison {
   const price = figures?.oraclePrice ?? null;
-  const room = view === null || price === null ? null : exposureRoom({ market: view, long: order.long, price });
+  const spare = view === null || price === null ? null : exposureRoom({ market: view, long: order.long, price });
   return {
     quantity: 'positionSize',
     actual: decimal(order.sizeCollateral, decimals),
-    bound: room === null ? null : decimal(room, decimals),
-    isEstimate: room !== null,
+    bound: spare === null ? null : decimal(spare, decimals),
+    isEstimate: spare !== null,
   };
 }

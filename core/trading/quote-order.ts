@@ -27,7 +27,7 @@ const FEE_SCALE = 1000n;
  */
 export async function quoteOrder(gateway: Gateway, venue: Venue, caller: AgentCaller | null, request: OrderRequest): Promise<Quote> {
   if (request.reduceOnly)
-    throw new GatewayError('UNSUPPORTED', { reason: 'A quote tells of an opening; an order that only reduces has none.' });
+    throw new GatewayError('UNSUPPORTED', { reason: 'A quote describes an opening; an order that only reduces has none.' });
   const opening = readOpening(venue, orderMarket(venue, request), request);
   checkOpening(opening, caller?.trader ?? ZERO_ADDRESS);
   const own = caller === null ? null : await askAccount(gateway, venue, caller, opening);

@@ -8,7 +8,7 @@ const OfUser = z.object({ user: User });
 
 /** Cached as bytes only if the request names no user: otherwise there would be an entry per user. */
 const constant = (type: string, fields: z.ZodType, answer: unknown): InfoType =>
-  infoType({ type, fields, hot: fields === Nothing, answer: () => answer });
+  infoType({ type, fields, cached: fields === Nothing, answer: () => answer });
 
 const token = (name: string, index: number) => ({
   name,

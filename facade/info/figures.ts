@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { DayTotal } from '../../core/ports/stores/history.js';
 import type { Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
-import { standingOf } from '../../core/trading/describe-rules.js';
+import { rulesWithFacts } from '../../core/trading/describe-rules.js';
 import { ZERO_TEXT, formatRate, formatUsd } from '../format.js';
 import { accountValue } from './clearinghouse.js';
 import type { InfoContext } from './info-type.js';
@@ -79,7 +79,7 @@ const MINUTES_OF_A_DAY = 1_440;
  */
 export async function rateLimitOf(context: InfoContext, trader: Address) {
   const { gateway, venue } = context;
-  const [totals, { rules, facts }] = await Promise.all([totalsSince(context, trader, 0), standingOf(gateway, venue, trader)]);
+  const [totals, { rules, facts }] = await Promise.all([totalsSince(context, trader, 0), rulesWithFacts(gateway, venue, trader)]);
   return {
     cumVlm: formatUsd(volumeOf(totals)),
     nRequestsUsed: facts.dayTransactions,

@@ -29,14 +29,14 @@ export interface ShownFill {
 }
 
 /** All executions of a time range, in wire format. */
-export async function listFills(whose: AccountContext, window: FillWindow, isJoined = false): Promise<WireFill[]> {
-  const fills = await readFills(whose, window);
+export async function listFills(account: AccountContext, window: FillWindow, isJoined = false): Promise<WireFill[]> {
+  const fills = await readFills(account, window);
   return (isJoined ? joinFills(fills) : fills.map(({ wire }) => wire)).slice(0, window.limit);
 }
 
 /** The same with what each was made from. `limit` counts executions. */
-export async function readFills(whose: AccountContext, window: FillWindow): Promise<ShownFill[]> {
-  const { gateway, venue, trader } = whose;
+export async function readFills(account: AccountContext, window: FillWindow): Promise<ShownFill[]> {
+  const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const { history } = gateway.store.facade;
   const units = venue.feed.config().collaterals;
@@ -44,7 +44,7 @@ export async function readFills(whose: AccountContext, window: FillWindow): Prom
   const seconds = { ...window, from: window.from - SECOND_MS + 1 };
   const found = await history.fills(slug, trader, seconds, units);
   if (found.length === 0) return [];
-  const orders = await ordersOf(whose, found);
+  const orders = await ordersOf(account, found);
   const oldest = Math.min(...found.map(({ executed }) => executed.place.at));
   const first = await history.firstFillAt(
     slug,
@@ -53,7 +53,7 @@ export async function readFills(whose: AccountContext, window: FillWindow): Prom
   );
   const past = { from: first ?? 0, to: oldest - 1, limit: MOST_BEFORE, newestFirst: true };
   const earlier = first === null || first >= oldest ? [] : await history.fills(slug, trader, past, units);
-  const shown = show(whose, [...earlier, ...found], new Map([...(await ordersOf(whose, earlier)), ...orders]));
+  const shown = show(account, [...earlier, ...found], new Map([...(await ordersOf(account, earlier)), ...orders]));
   const within = shown.filter(({ part: { time } }) => time >= Math.max(window.from, oldest) && time <= window.to);
   return window.newestFirst ? within.reverse() : within;
 }
@@ -70,12 +70,12 @@ interface OfOrder {
 }
 
 /** The order of each fill, by fill id. */
-async function ordersOf(whose: AccountContext, found: readonly SeenFill[]): Promise<Map<bigint, OfOrder>> {
+async function ordersOf(account: AccountContext, found: readonly SeenFill[]): Promise<Map<bigint, OfOrder>> {
   if (found.length === 0) return new Map();
-  const { gateway, venue, trader } = whose;
+  const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const relayed = found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : []));
-  const [ids, records] = await Promise.all([idsWithoutOrder(whose, found), gateway.store.exchange.ofOrders(slug, relayed)]);
+  const [ids, records] = await Promise.all([idsWithoutOrder(account, found), gateway.store.exchange.ofOrders(slug, relayed)]);
   const numbers = new Map(found.map(({ id, by }) => [id, by?.id ?? ids.get(id)]));
   const unnamed = [...numbers.values()].flatMap((number) => (number === undefined || records.has(number) ? [] : [number]));
   const levels = await gateway.store.exchange.ofOids(slug, trader, unnamed);

@@ -24,7 +24,7 @@ export interface InfoHandler extends Endpoint {
 }
 
 /** All reads of the facade: one table of types; public replies are cached as bytes. */
-export function createInfoHandler(gateway: Gateway, hot: ResponseCache): InfoHandler {
+export function createInfoHandler(gateway: Gateway, responses: ResponseCache): InfoHandler {
   const contextOf = createInfoContexts(gateway);
   /** The request type of cached bytes. */
   const typeOf = new WeakMap<Buffer, string>();
@@ -41,9 +41,9 @@ export function createInfoHandler(gateway: Gateway, hot: ResponseCache): InfoHan
     const { row } = fitting;
     const common = { type: JSON_TYPE, operation: row.type, windows: [scale.weigh(address, row.type)] };
     const make = async () => ({ status: 200, body: JSON.stringify(await answerWith(venue, fitting, address)) });
-    const isStored = row.hot === true && key !== null;
+    const isStored = row.cached === true && key !== null;
     if (!isStored) return { ...common, ...(await make()) };
-    const stored = await hot.answer(venue, key, make);
+    const stored = await responses.answer(venue, key, make);
     typeOf.set(stored.body, row.type);
     return { ...common, ...stored };
   };
@@ -57,7 +57,7 @@ export function createInfoHandler(gateway: Gateway, hot: ResponseCache): InfoHan
     refuse,
     answer({ venue, bytes, client: { address } }) {
       const key = bytes.length > LONGEST_HOT ? null : `${venue.definition.slug} ${bytes.toString('latin1')}`;
-      const stored = key === null ? null : hot.find(key);
+      const stored = key === null ? null : responses.find(key);
       if (stored !== null) return answerStored(stored, address);
       scale.weighLength(address, bytes.length);
       const parsed = parseJson(bytes.toString('utf8'));

@@ -19,7 +19,7 @@ interface Row<Fields extends z.ZodType> {
   readonly type: string;
   readonly fields: Fields;
   /** The same reply for every client until prices or parameters of the venue change. */
-  readonly hot?: boolean;
+  readonly cached?: boolean;
   readonly answer: (context: InfoContext, fields: z.output<Fields>) => unknown;
 }
 

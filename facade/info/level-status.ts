@@ -35,7 +35,7 @@ interface Facts {
   readonly ends: ReadonlyMap<string, number>;
 }
 
-interface Standing {
+interface LevelState {
   readonly pairIndex: number;
   readonly held: Protected;
   readonly status: HlStatus;
@@ -45,10 +45,10 @@ interface Standing {
 }
 
 /** Each level as an order with its status, in the given order; null if its trade is unknown. */
-export async function levelStatuses(whose: AccountContext, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
+export async function levelStatuses(account: AccountContext, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
   if (levels.length === 0) return [];
-  const facts = await readFacts(whose, [...new Set(levels.map(({ guard }) => guard.tradeIndex))]);
-  return levels.map((level) => showLevel(whose, facts, level));
+  const facts = await readFacts(account, [...new Set(levels.map(({ guard }) => guard.tradeIndex))]);
+  return levels.map((level) => showLevel(account, facts, level));
 }
 
 async function readFacts({ gateway, venue, trader }: AccountContext, indices: readonly number[]): Promise<Facts> {
@@ -64,12 +64,12 @@ async function readFacts({ gateway, venue, trader }: AccountContext, indices: re
   return { positions, last, resting, ends: endsOf(steps) };
 }
 
-function showLevel(whose: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
+function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
   const { guard, record, isAwaited } = level;
-  const standing = onPosition(whose, facts, level) ?? onClosed(whose, facts, guard) ?? onOrder(whose, facts, guard);
-  const asset = standing && whose.universe.assets[standing.pairIndex];
-  if (!standing || !asset) return null;
-  const { held, status, at, price = guard.price } = standing;
+  const state = onPosition(account, facts, level) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, guard);
+  const asset = state && account.universe.assets[state.pairIndex];
+  if (!state || !asset) return null;
+  const { held, status, at, price = guard.price } = state;
   const order = record
     ? showRecord(asset, record, { left: held.base, held: isAwaited ? undefined : price })
     : showProtection(asset, guard, held);
@@ -77,7 +77,7 @@ function showLevel(whose: AccountContext, facts: Facts, level: NumberedLevel): O
 }
 
 /** A level is open as long as its trade has exactly that price, or is about to get it. */
-function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): Standing | null {
+function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): LevelState | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const position = positions.get(tradeIndex);
   if (!position) return null;
@@ -93,7 +93,7 @@ function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { gua
   };
 }
 
-function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: KnownProtection): Standing | null {
+function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: KnownProtection): LevelState | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const executed = last.get(tradeIndex);
   if (!executed) return null;
@@ -112,7 +112,7 @@ export function endOf(kind: KnownProtection['kind'], action: Executed['action'])
   return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
 }
 
-function onOrder({ venue }: AccountContext, { resting, ends }: Facts, guard: KnownProtection): Standing | null {
+function onOrder({ venue }: AccountContext, { resting, ends }: Facts, guard: KnownProtection): LevelState | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const seen = resting.get(tradeIndex);
   if (!seen) return null;
@@ -127,13 +127,13 @@ const levelAt = ({ tradeIndex, kind, price }: Pick<LevelStep, 'tradeIndex' | 'ki
 
 /** One pass, oldest first: a trailing stop has thousands of steps. */
 function endsOf(steps: readonly LevelStep[]): ReadonlyMap<string, number> {
-  const standing = new Map<string, LevelStep>();
+  const state = new Map<string, LevelStep>();
   const ends = new Map<string, number>();
   for (const step of steps) {
     const place = `${step.kind} ${step.tradeIndex}`;
-    const before = standing.get(place);
+    const before = state.get(place);
     if (before && before.price !== step.price) ends.set(levelAt(before), step.at);
-    standing.set(place, step);
+    state.set(place, step);
     ends.delete(levelAt(step));
   }
   return ends;

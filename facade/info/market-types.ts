@@ -79,21 +79,21 @@ export const MARKET_TYPES: readonly InfoType[] = [
   infoType({
     type: 'meta',
     fields: OfDex,
-    hot: true,
+    cached: true,
     answer: ({ universe }, { dex }) => (isOtherDex(dex) ? EMPTY_META : metaOf(universe)),
   }),
-  infoType({ type: 'allPerpMetas', fields: Nothing, hot: true, answer: ({ universe }) => [metaOf(universe)] }),
+  infoType({ type: 'allPerpMetas', fields: Nothing, cached: true, answer: ({ universe }) => [metaOf(universe)] }),
   infoType({
     type: 'metaAndAssetCtxs',
     fields: OfDex,
-    hot: true,
+    cached: true,
     answer: ({ venue, universe, day }, { dex }) =>
       isOtherDex(dex) ? [EMPTY_META, []] : [metaOf(universe), assetContexts(venue, universe, day)],
   }),
   infoType({
     type: 'allMids',
     fields: OfDex,
-    hot: true,
+    cached: true,
     answer: ({ venue, universe }, { dex }) => (isOtherDex(dex) ? {} : allMids(venue, universe)),
   }),
   infoType({
@@ -102,7 +102,7 @@ export const MARKET_TYPES: readonly InfoType[] = [
       nSigFigs: z.int().min(2).max(5).nullish(),
       mantissa: z.union([z.literal(1), z.literal(2), z.literal(5)]).nullish(),
     }),
-    hot: true,
+    cached: true,
     answer: ({ venue, universe }, { coin, ...coarseness }) => {
       const asset = marketOf(universe, coin);
       return asset && l2Book(venue, asset, coarseness);
@@ -124,17 +124,22 @@ export const MARKET_TYPES: readonly InfoType[] = [
       return asset ? recentTrades(gateway, venue, asset) : [];
     },
   }),
-  infoType({ type: 'predictedFundings', fields: Nothing, hot: true, answer: ({ venue, universe }) => predictedFundings(venue, universe) }),
+  infoType({
+    type: 'predictedFundings',
+    fields: Nothing,
+    cached: true,
+    answer: ({ venue, universe }) => predictedFundings(venue, universe),
+  }),
   infoType({
     type: 'perpsAtOpenInterestCap',
     fields: OfDex,
-    hot: true,
+    cached: true,
     answer: ({ venue, universe }, { dex }) => (isOtherDex(dex) ? [] : atOpenInterestCap(venue, universe)),
   }),
   infoType({
     type: 'maxMarketOrderNtls',
     fields: Nothing,
-    hot: true,
+    cached: true,
     answer: ({ venue, universe }) => maxMarketOrderNtls(venue, universe),
   }),
   infoType({

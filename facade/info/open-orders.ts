@@ -30,33 +30,33 @@ interface Found extends AccountContext {
  * Everything that can trade without further action of its owner, newest first: resting orders of any origin, facade orders that are
  * being sent, and the TP/SL of positions. Native market orders that are being sent are not listed.
  */
-export async function openOrders(whose: AccountContext): Promise<FrontendOrder[]> {
-  const found = await findAll(whose);
-  const standing = [...restingOrders(found), ...attachedOrders(found)];
-  return [...standing, ...awaitedOrders(found, standing)].sort((a, b) => b.oid - a.oid);
+export async function openOrders(account: AccountContext): Promise<FrontendOrder[]> {
+  const found = await findAll(account);
+  const open = [...restingOrders(found), ...attachedOrders(found)];
+  return [...open, ...awaitedOrders(found, open)].sort((a, b) => b.oid - a.oid);
 }
 
 /** Open orders that are the TP/SL of a position, or of what a resting order will open. */
-export async function openLevels(whose: AccountContext): Promise<OpenLevels> {
-  const found = await findAll(whose);
+export async function openLevels(account: AccountContext): Promise<OpenLevels> {
+  const found = await findAll(account);
   const attached = attachedOrders(found);
-  const standing = [...restingOrders(found).flatMap(({ children }) => children), ...attached];
-  return { standing, awaited: awaitedOrders(found, attached) };
+  const open = [...restingOrders(found).flatMap(({ children }) => children), ...attached];
+  return { open, awaited: awaitedOrders(found, attached) };
 }
 
 export interface OpenLevels {
-  readonly standing: readonly FrontendOrder[];
+  readonly open: readonly FrontendOrder[];
   /** Being sent to the chain. */
   readonly awaited: readonly FrontendOrder[];
 }
 
-async function findAll(whose: AccountContext): Promise<Found> {
-  const { gateway, venue, trader } = whose;
-  const { facade, account, exchange } = gateway.store;
+async function findAll(account: AccountContext): Promise<Found> {
+  const { gateway, venue, trader } = account;
+  const { facade, account: positionStore, exchange } = gateway.store;
   const { slug } = venue.definition;
-  // Pending ones are read before standing ones: what reaches the chain in between is found twice, and shown once.
+  // Pending ones are read before open ones: what reaches the chain in between is found twice, and shown once.
   const [live, awaited] = await Promise.all([facade.history.liveOrders(slug, trader), exchange.awaited(slug, trader)]);
-  const positions = await account.openPositions(slug, trader);
+  const positions = await positionStore.openPositions(slug, trader);
   const orders = live.filter(isListed);
   const wanted = [...orders.flatMap(ofOrder), ...positions.flatMap(ofPosition)];
   const protections = await facade.protections.identify(slug, trader, wanted, venue.clock.now());
@@ -64,7 +64,7 @@ async function findAll(whose: AccountContext): Promise<Found> {
   const ids = protections.map(({ id }) => id);
   const levelOrders = new Set(live.flatMap(({ id, order }) => (levelOf(order) === null ? [] : [id])));
   const [ofOrders, ofProtections] = await Promise.all([exchange.ofOrders(slug, relayed), exchange.ofOids(slug, trader, ids)]);
-  return { ...whose, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections, levelOrders, awaited };
+  return { ...account, config: venue.feed.config(), orders, positions, protections, ofOrders, ofProtections, levelOrders, awaited };
 }
 
 /** The TP/SL of a position is listed with the position, under the id of the order that set it. */
@@ -168,13 +168,13 @@ export const firstHit = ({ order }: ExchangeRecord, levels: readonly Pick<Protec
 const isHitFromAbove = ({ isBuy }: ExchangeOrder, kind: Protection['kind'] | undefined): boolean => (kind === 'sl') === !isBuy;
 
 /** Levels that are being sent for open positions. */
-function awaitedOrders({ universe, config, positions, awaited }: Found, standing: readonly FrontendOrder[]): FrontendOrder[] {
+function awaitedOrders({ universe, config, positions, awaited }: Found, open: readonly FrontendOrder[]): FrontendOrder[] {
   const levels = awaited.filter(({ manner }) => manner === 'protection');
   return levels.flatMap((record) => {
     const asset = universe.assets[record.pairIndex];
     const held = positions.filter(({ tradeIndex }) => record.legs.some((leg) => leg.tradeIndex === tradeIndex));
-    const isStanding = standing.some(({ oid }) => oid === Number(record.oid));
-    if (!asset || held.length === 0 || isStanding) return [];
+    const isOpen = open.some(({ oid }) => oid === Number(record.oid));
+    if (!asset || held.length === 0 || isOpen) return [];
     return [showRecord(asset, record, { left: held.reduce((sum, { position }) => sum + positionBase(config, position), 0n) })];
   });
 }

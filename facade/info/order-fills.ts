@@ -20,11 +20,11 @@ const FOREVER = Number.MAX_SAFE_INTEGER;
 const LAST_OF_SECOND = 999;
 
 /** `isToNow`: also reads executions after the last of these orders. */
-export async function fillsOf(whose: AccountContext, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
+export async function fillsOf(account: AccountContext, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
   const times = orders.flatMap(({ order }) => order.fill?.at ?? []);
   if (times.length === 0) return NO_FILLS;
   const to = isToNow ? FOREVER : Math.max(...times) + LAST_OF_SECOND;
-  const found = await readFills(whose, { from: Math.min(...times), to, limit: NEWEST_FILLS, newestFirst: true });
+  const found = await readFills(account, { from: Math.min(...times), to, limit: NEWEST_FILLS, newestFirst: true });
   const byOrder = new Map<bigint, ShownFill[]>();
   for (const shown of found) {
     const id = shown.fill.by?.id;
@@ -64,13 +64,13 @@ export function excessOrder({ wire, part }: ShownFill): OrderWithStatus {
 }
 
 /** By id; null if no execution of the trader exceeded its order under that id. */
-export async function findExcess(whose: AccountContext, oid: bigint): Promise<OrderWithStatus | null> {
+export async function findExcess(account: AccountContext, oid: bigint): Promise<OrderWithStatus | null> {
   const id = fillOfExcess(oid);
   if (id === null) return null;
-  const { gateway, venue, trader } = whose;
+  const { gateway, venue, trader } = account;
   const at = await gateway.store.facade.history.fillAt(venue.definition.slug, trader, id);
   if (at === null) return null;
-  const found = await readFills(whose, { from: at, to: at + LAST_OF_SECOND, limit: NEWEST_FILLS, newestFirst: false });
+  const found = await readFills(account, { from: at, to: at + LAST_OF_SECOND, limit: NEWEST_FILLS, newestFirst: false });
   const shown = found.find(({ wire }) => wire.oid === Number(oid));
   return shown ? excessOrder(shown) : null;
 }

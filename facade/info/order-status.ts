@@ -22,8 +22,8 @@ function withStatus({ venue, universe }: AccountContext, seen: SeenOrder, fills:
 }
 
 /** Newest first; several orders of ours that are one of the bot's appear as one. */
-export async function orderHistory(whose: AccountContext, limit: number): Promise<OrderWithStatus[]> {
-  const { gateway, venue, trader } = whose;
+export async function orderHistory(account: AccountContext, limit: number): Promise<OrderWithStatus[]> {
+  const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const seen = await gateway.store.facade.history.orders(slug, trader, limit);
   const relayed = seen.filter(({ isRelayed }) => isRelayed).map(({ id }) => id);
@@ -33,21 +33,21 @@ export async function orderHistory(whose: AccountContext, limit: number): Promis
     const key = records.get(order.id)?.oid ?? order.id;
     groups.set(key, [...(groups.get(key) ?? []), order]);
   }
-  const [ends, fills] = await Promise.all([endsOfLevels(whose, seen), fillsOf(whose, seen, true)]);
+  const [ends, fills] = await Promise.all([endsOfLevels(account, seen), fillsOf(account, seen, true)]);
   const shown = [...groups.values()].flatMap((group) => {
     const record = group[0] && records.get(group[0].id);
     return (
-      record ? [recordStatus(whose, record, group, fills)] : group.map((order) => ends(withStatus(whose, order, fills), order))
+      record ? [recordStatus(account, record, group, fills)] : group.map((order) => ends(withStatus(account, order, fills), order))
     ).filter((each) => each !== null);
   });
-  const levels = await levelHistory(whose, limit, new Set(seen.map(({ id }) => id)));
+  const levels = await levelHistory(account, limit, new Set(seen.map(({ id }) => id)));
   const newestFirst = [...shown, ...levels].sort((a, b) => b.order.oid - a.order.oid).slice(0, limit);
-  return withExcess(await withCancelWords(whose, newestFirst), fills.excess).slice(0, limit);
+  return withExcess(await withCancelWords(account, newestFirst), fills.excess).slice(0, limit);
 }
 
 /** TP/SL that are no orders of ours: those of bots, and those that were set on chain and listed once. */
-async function levelHistory(whose: AccountContext, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
-  const { gateway, venue, trader } = whose;
+async function levelHistory(account: AccountContext, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
+  const { gateway, venue, trader } = account;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
   const awaited = new Set((await exchange.awaited(slug, trader)).map(({ oid }) => oid));
@@ -64,27 +64,27 @@ async function levelHistory(whose: AccountContext, limit: number, ofOrders: Read
     others.flatMap(({ parentOrder }) => parentOrder ?? []),
   );
   const unnumbered = others.map((record) => {
-    if (record.parentOrder == null) return setAgain(whose, record, awaited.has(record.oid));
+    if (record.parentOrder == null) return setAgain(account, record, awaited.has(record.oid));
     const parent = parents.find(({ id }) => id === record.parentOrder)?.order ?? null;
     const isOpen = awaited.has(record.oid) || (parent !== null && !isSettled(parent.status));
-    return childStatus(whose, record, { isOpen, parent });
+    return childStatus(account, record, { isOpen, parent });
   });
-  return [...(await levelStatuses(whose, numbered)), ...unnumbered].filter((each) => each !== null);
+  return [...(await levelStatuses(account, numbered)), ...unnumbered].filter((each) => each !== null);
 }
 
 /** By id, or by the client's own id; null if the trader has no such order. */
-export async function findOrder(whose: AccountContext, oid: number | string): Promise<OrderWithStatus | null> {
-  const { gateway, venue, trader } = whose;
+export async function findOrder(account: AccountContext, oid: number | string): Promise<OrderWithStatus | null> {
+  const { gateway, venue, trader } = account;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
   const record = typeof oid === 'string' ? await exchange.findByCloid(slug, trader, oid) : await exchange.find(slug, trader, BigInt(oid));
-  if (record !== null) return withCancelStatus(whose, await findRecorded(whose, record));
+  if (record !== null) return withCancelStatus(account, await findRecorded(account, record));
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
-  if (seen !== null) return (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
+  if (seen !== null) return (await endsOfLevels(account, [seen]))(withStatus(account, seen, await fillsOf(account, [seen])), seen);
   const guard = await facade.protections.find(slug, trader, BigInt(oid));
-  if (guard === null) return findExcess(whose, BigInt(oid));
-  return (await levelStatuses(whose, [{ guard, record: null, isAwaited: false }]))[0] ?? null;
+  if (guard === null) return findExcess(account, BigInt(oid));
+  return (await levelStatuses(account, [{ guard, record: null, isAwaited: false }]))[0] ?? null;
 }
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
@@ -105,29 +105,29 @@ async function endsOfLevels({ gateway, venue, trader }: AccountContext, seen: re
 
 const isTakenLevel = (order: Order): boolean => levelOf(order) !== null && order.status === 'canceled';
 
-async function withCancelStatus(whose: AccountContext, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
-  return shown && ((await withCancelWords(whose, [shown]))[0] ?? shown);
+async function withCancelStatus(account: AccountContext, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {
+  return shown && ((await withCancelWords(account, [shown]))[0] ?? shown);
 }
 
-async function findRecorded(whose: AccountContext, record: ExchangeRecord): Promise<OrderWithStatus | null> {
-  const { gateway, venue, trader } = whose;
+async function findRecorded(account: AccountContext, record: ExchangeRecord): Promise<OrderWithStatus | null> {
+  const { gateway, venue, trader } = account;
   const { history, protections } = gateway.store.facade;
   const { slug } = venue.definition;
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   if (ids.length > 0) {
     const orders = await history.ordersOf(slug, trader, ids);
-    return recordStatus(whose, record, orders, await fillsOf(whose, orders));
+    return recordStatus(account, record, orders, await fillsOf(account, orders));
   }
-  // Read before the standing levels: a level that reaches the chain in between is found in at least one of the two.
+  // Read before the current levels: a level that reaches the chain in between is found in at least one of the two.
   const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
   const place = record.parentOrder == null ? null : await childPlace(gateway, venue, trader, record);
   const guard = await protections.find(slug, trader, record.oid);
-  if (guard !== null) return (await levelStatuses(whose, [{ guard, record, isAwaited }]))[0] ?? null;
-  if (place !== null) return childStatus(whose, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
+  if (guard !== null) return (await levelStatuses(account, [{ guard, record, isAwaited }]))[0] ?? null;
+  if (place !== null) return childStatus(account, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
   // The position already had this level by an order of its own, whose id the bot was given.
   const seen = await history.order(slug, trader, record.oid);
-  if (seen === null) return setAgain(whose, record, isAwaited);
-  const shown = (await endsOfLevels(whose, [seen]))(withStatus(whose, seen, await fillsOf(whose, [seen])), seen);
+  if (seen === null) return setAgain(account, record, isAwaited);
+  const shown = (await endsOfLevels(account, [seen]))(withStatus(account, seen, await fillsOf(account, [seen])), seen);
   return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
 }
 

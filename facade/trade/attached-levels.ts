@@ -18,7 +18,7 @@ export function attachedLevels(children: readonly ExchangeOrder[]): AttachedLeve
   return {
     tp: triggerOf(tp),
     sl: triggerOf(sl),
-    closingSlippageP: closingSlippages.reduce((most, room) => (room > most ? room : most), 0n),
+    closingSlippageP: closingSlippages.reduce((most, slippageP) => (slippageP > most ? slippageP : most), 0n),
   };
 }
 

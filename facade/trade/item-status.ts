@@ -33,9 +33,9 @@ export type FillsOf = (oid: bigint) => readonly ShownFill[];
 export async function readOutcomes(work: TradeWork, outcomes: readonly (ItemOutcome | ModifyOutcome)[]): Promise<FillsOf> {
   const { gateway, venue, universe, caller } = work;
   const orders = outcomes.flatMap((outcome) => (outcome.kind === 'filled' ? outcome.orders : []));
-  const whose = { gateway, venue, universe, trader: caller.trader };
+  const account = { gateway, venue, universe, trader: caller.trader };
   const fills = await fillsOf(
-    whose,
+    account,
     orders.map((order) => ({ order })),
   ).catch((error: unknown) => {
     venue.log.warn('facade.fills-not-read', { error });

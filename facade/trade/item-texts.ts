@@ -49,7 +49,7 @@ export const REASON_TEXTS: Readonly<Record<OrderReason, string>> = {
 export const beyondCapText = (nearest: string | null): string =>
   `${ITEM_TEXTS.badTrigger} ${
     nearest === null
-      ? 'Fees leave no room for a stop loss before liquidation at this leverage.'
+      ? 'Fees leave no space for a stop loss before liquidation at this leverage.'
       : `At this leverage a stop loss further away than ${nearest} would come after liquidation.`
   }`;
 

@@ -83,11 +83,11 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
 
   const publish = async (own: readonly JournalEntry[]): Promise<void> => {
     // Run in sequence: concurrent reads could see the same rows in different states.
-    const whose = await readContextNow();
-    const changed = await orderUpdates.describe(whose, own);
-    const fills = await describeFills(whose, own);
+    const account = await readContextNow();
+    const changed = await orderUpdates.describe(account, own);
+    const fills = await describeFills(account, own);
     const orders = [...changed, ...fills.fills.filter(({ part }) => part.isExcess).map(excessOrder)];
-    const nonUserCancels = await describeCancels(whose, orders);
+    const nonUserCancels = await describeCancels(account, orders);
     lookAgain();
     if (!isStopped && own.length + orders.length > 0) news.publish({ orders, nonUserCancels, moved: movedStops(orders), ...fills });
   };
@@ -100,7 +100,7 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
       venue.log.error('facade.story-lost', { error });
       loss.publish(null);
     };
-    cancel = followJournal(gateway, venue, journal, { trader, after, deliver, whenRoom: () => Promise.resolve(), onFault });
+    cancel = followJournal(gateway, venue, journal, { trader, after, deliver, whenWritable: () => Promise.resolve(), onFault });
   };
 
   const ready = begin();

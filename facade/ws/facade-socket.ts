@@ -10,7 +10,7 @@ import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
 
 export interface FacadeSocketParts {
   readonly streamOf: (venue: Venue) => VenueStream;
-  readonly hot: ResponseCache;
+  readonly responses: ResponseCache;
   /** Null without a relayer: posts can only read then. */
   readonly trade: TradeHandlers | null;
 }
@@ -18,11 +18,11 @@ export interface FacadeSocketParts {
 /** `WS /hl/{chain}/ws`. */
 export function facadeSocket(
   gateway: Gateway,
-  { streamOf, hot, trade }: FacadeSocketParts,
+  { streamOf, responses, trade }: FacadeSocketParts,
   limits: SessionLimits = SESSION_LIMITS,
 ): SocketRoute {
   const contextOf = createInfoContexts(gateway);
-  const doors = { info: createInfoHandler(gateway, hot), exchange: createExchange(gateway, trade) };
+  const handlers = { info: createInfoHandler(gateway, responses), exchange: createExchange(gateway, trade) };
   const feeds = new Map<Venue, VenueFeeds>(
     [...gateway.venues.values()].map((venue) => [venue, createVenueFeeds(gateway, streamOf(venue), contextOf)]),
   );
@@ -33,7 +33,7 @@ export function facadeSocket(
     open(venue, line, peer) {
       const own = feeds.get(venue);
       if (own === undefined) throw new RangeError(`${venue.definition.slug} is not one of this gateway's venues`);
-      return openSession({ ...doors, gateway, feeds: own, line, peer, limits });
+      return openSession({ ...handlers, gateway, feeds: own, line, peer, limits });
     },
   };
 }

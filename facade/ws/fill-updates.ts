@@ -31,19 +31,19 @@ interface Happened {
   readonly executed: Executed;
 }
 
-export async function describeFills(whose: AccountContext, entries: readonly JournalEntry[]): Promise<FillUpdates> {
+export async function describeFills(account: AccountContext, entries: readonly JournalEntry[]): Promise<FillUpdates> {
   const happened = entries.flatMap(({ fact }): Happened[] => (fact.kind === 'fill' ? [fact] : []));
   const hasTakenBack = entries.some(({ fact }) => fact.kind === 'correction' && fact.of.kind === 'fill');
-  return { fills: await shownFills(whose, happened), liquidations: liquidationsOf(whose, happened), hasTakenBack };
+  return { fills: await shownFills(account, happened), liquidations: liquidationsOf(account, happened), hasTakenBack };
 }
 
 /** Read as a time range, so that they equal those of every other reply. */
-async function shownFills(whose: AccountContext, happened: readonly Happened[]): Promise<ShownFill[]> {
+async function shownFills(account: AccountContext, happened: readonly Happened[]): Promise<ShownFill[]> {
   if (happened.length === 0) return [];
   const times = happened.map(({ executed }) => executed.place.at);
   const ids = new Set(happened.map(({ id }) => id));
   const window = { from: Math.min(...times), to: Math.max(...times) + LAST_OF_SECOND, limit: MOST, newestFirst: false };
-  return (await readFills(whose, window)).filter(({ fill }) => ids.has(fill.id));
+  return (await readFills(account, window)).filter(({ fill }) => ids.has(fill.id));
 }
 
 /** The contract liquidates one trade at a time. */

@@ -10,9 +10,9 @@ import { createTriggerUpdates } from './trigger-updates.js';
 
 export interface OrderUpdates {
   /** Reads the current state, so that only later changes are published. */
-  begin(whose: AccountContext): Promise<void>;
+  begin(account: AccountContext): Promise<void>;
   /** One update per change of a bot's order, oldest first. */
-  describe(whose: AccountContext, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
+  describe(account: AccountContext, entries: readonly JournalEntry[]): Promise<OrderWithStatus[]>;
   /** Whether it must be polled although the journal has no entry. */
   isWaiting(): boolean;
 }
@@ -48,12 +48,12 @@ export function createOrderUpdates(): OrderUpdates {
   };
 
   return {
-    begin: (whose) => protections.begin(whose),
+    begin: (account) => protections.begin(account),
     isWaiting: () => protections.isWaiting(),
-    async describe(whose, entries) {
+    async describe(account, entries) {
       const changes = entries.flatMap(({ fact }) => changesOf(fact));
-      const shown = changes.length === 0 ? [] : await showChanges(whose, changes);
-      return (await withCancelWords(whose, [...shown, ...(await protections.describe(whose))])).filter(isChanged);
+      const shown = changes.length === 0 ? [] : await showChanges(account, changes);
+      return (await withCancelWords(account, [...shown, ...(await protections.describe(account))])).filter(isChanged);
     },
   };
 }
@@ -64,21 +64,21 @@ function changesOf(fact: JournalFact): Change[] {
   return [{ id: fact.of.id, order: fact.of.order, before: fact.of.before }];
 }
 
-async function showChanges(whose: AccountContext, changes: readonly Change[]): Promise<OrderWithStatus[]> {
-  const { gateway, venue, trader } = whose;
+async function showChanges(account: AccountContext, changes: readonly Change[]): Promise<OrderWithStatus[]> {
+  const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const ids = [...new Set(changes.map(({ id }) => id))];
   const seen = new Map((await gateway.store.facade.history.ordersOf(slug, trader, ids)).map((order) => [order.id, order]));
   const records = await readRecords(
-    whose,
+    account,
     ids.filter((id) => seen.get(id)?.isRelayed),
   );
   const legs = [...records.values()].flatMap((record) => record.legs.flatMap(({ orderId }) => orderId ?? []));
   const siblings = await gateway.store.facade.history.ordersOf(slug, trader, [...new Set(legs)]);
-  const standing = new Map([...siblings, ...seen.values()].map((order) => [order.id, order]));
-  const fills = await fillsOf(whose, [...standing.values(), ...changes.flatMap(({ order }) => (order === null ? [] : [{ order }]))]);
+  const current = new Map([...siblings, ...seen.values()].map((order) => [order.id, order]));
+  const fills = await fillsOf(account, [...current.values(), ...changes.flatMap(({ order }) => (order === null ? [] : [{ order }]))]);
   return changes.flatMap((change) => {
-    const shown = showChange(whose, change, { standing, record: records.get(change.id) ?? null, fills });
+    const shown = showChange(account, change, { current, record: records.get(change.id) ?? null, fills });
     return shown === null ? [] : [shown];
   });
 }
@@ -92,25 +92,29 @@ async function readRecords({ gateway, venue }: AccountContext, ids: readonly big
   }
 }
 
-interface Standing {
+interface CurrentState {
   /** Current orders, each set to the state of its change when the change is published. */
-  readonly standing: Map<bigint, SeenOrder>;
+  readonly current: Map<bigint, SeenOrder>;
   readonly record: ExchangeRecord | null;
   readonly fills: OrderFills;
 }
 
-function showChange(whose: AccountContext, { id, order, before }: Change, { standing, record, fills }: Standing): OrderWithStatus | null {
-  const known = standing.get(id);
+function showChange(
+  account: AccountContext,
+  { id, order, before }: Change,
+  { current, record, fills }: CurrentState,
+): OrderWithStatus | null {
+  const known = current.get(id);
   // After a reorganisation nothing, or nothing public, may be left of the order.
-  const said = order !== null && known !== undefined ? order : before && gone(before, whose.venue.clock.now());
+  const said = order !== null && known !== undefined ? order : before && gone(before, account.venue.clock.now());
   if (said === null || (known === undefined && before === null)) return null;
   const seen: SeenOrder = { id, order: said, orderKey: known?.orderKey ?? null, isRelayed: known?.isRelayed ?? false };
-  if (!seen.isRelayed) return showNative(whose, seen, fills);
+  if (!seen.isRelayed) return showNative(account, seen, fills);
   if (record === null) return null;
-  standing.set(id, seen);
-  const orders = record.legs.flatMap(({ orderId }) => (orderId === null ? [] : (standing.get(orderId) ?? [])));
-  if (isAboutToRest(record, orders, whose.venue.clock.now())) return null;
-  const shown = recordStatus(whose, record, orders, fills);
+  current.set(id, seen);
+  const orders = record.legs.flatMap(({ orderId }) => (orderId === null ? [] : (current.get(orderId) ?? [])));
+  if (isAboutToRest(record, orders, account.venue.clock.now())) return null;
+  const shown = recordStatus(account, record, orders, fills);
   return shown?.status === 'open' && isReplyPending(record) ? null : shown;
 }
 

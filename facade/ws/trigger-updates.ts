@@ -3,8 +3,8 @@ import { openLevels } from '../info/open-orders.js';
 import { findOrder } from '../info/order-status.js';
 
 export interface TriggerUpdates {
-  begin(whose: AccountContext): Promise<void>;
-  describe(whose: AccountContext): Promise<OrderWithStatus[]>;
+  begin(account: AccountContext): Promise<void>;
+  describe(account: AccountContext): Promise<OrderWithStatus[]>;
   /** Whether a level of the last list is still being sent, and may end without a journal entry. */
   isWaiting(): boolean;
 }
@@ -19,31 +19,31 @@ export function createTriggerUpdates(): TriggerUpdates {
   let looked: ReadonlySet<number> = new Set();
   let isWaiting = false;
 
-  const read = async (whose: AccountContext): Promise<ReadonlyMap<number, FrontendOrder>> => {
-    const { standing, awaited } = await openLevels(whose);
+  const read = async (account: AccountContext): Promise<ReadonlyMap<number, FrontendOrder>> => {
+    const { open, awaited } = await openLevels(account);
     isWaiting = awaited.length > 0;
-    return new Map([...standing, ...awaited].map((order) => [order.oid, order]));
+    return new Map([...open, ...awaited].map((order) => [order.oid, order]));
   };
 
   return {
     isWaiting: () => isWaiting,
-    async begin(whose) {
-      looked = new Set(await newest(whose));
-      listed = await read(whose);
+    async begin(account) {
+      looked = new Set(await newest(account));
+      listed = await read(account);
     },
-    async describe(whose) {
+    async describe(account) {
       const before = listed;
-      const sent = await newest(whose);
-      const now = await read(whose);
+      const sent = await newest(account);
+      const now = await read(account);
       const gone = [...before.keys()].filter((oid) => !now.has(oid));
       // A level that was replaced before it was ever listed gets an update too: its bot has its id.
       const unlisted = sent.filter((oid) => !looked.has(oid) && !before.has(oid) && !now.has(oid));
-      const found = await Promise.all([...gone, ...unlisted].map((oid) => findOrder(whose, oid)));
+      const found = await Promise.all([...gone, ...unlisted].map((oid) => findOrder(account, oid)));
       const ended = found.filter((order) => order !== null).filter(({ status }) => status !== 'open');
       listed = now;
       looked = new Set(sent.filter((oid) => !unlisted.includes(oid) || ended.some(({ order }) => order.oid === oid)));
       const begun = [...now.values()].filter((order) => !isSame(before.get(order.oid), order));
-      return [...ended, ...begun.map((order): OrderWithStatus => ({ order, status: 'open', statusTimestamp: whose.venue.clock.now() }))];
+      return [...ended, ...begun.map((order): OrderWithStatus => ({ order, status: 'open', statusTimestamp: account.venue.clock.now() }))];
     },
   };
 }

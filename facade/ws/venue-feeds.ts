@@ -44,7 +44,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   const journal = createJournalHub(gateway, venue);
   const polls = createPollRing(venue.clock, ACCOUNT_POLLS);
   const readContext = (): Promise<InfoContext> => contextOf(venue);
-  const hot = createShared(
+  const shared = createShared(
     ({ id }: FeedRequest) => id,
     (request) => createSharedFeed(venue, request),
   );
@@ -64,12 +64,12 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
     (trader: Address) => trader,
     (trader) => createAccountEvents({ gateway, venue, journal, readContext, trader }),
   );
-  const counted = [hot, trades, candles, accounts, stories, journal];
+  const counted = [shared, trades, candles, accounts, stories, journal];
   return {
     gateway,
     venue,
     journal,
-    shared: (request) => hot.hold(request),
+    shared: (request) => shared.hold(request),
     trades: (asset) => trades.hold(asset),
     candles: (key) => candles.hold(key),
     account: (trader) => accounts.hold(trader),

@@ -41,7 +41,7 @@ export const orderOperations: readonly Operation[] = [
     path: '/quote',
     auth: 'optional',
     summary:
-      'What an order would get now: price, impact, fees, liquidation, room, and why it would be refused. Signed, also for this trader.',
+      'What an order would get now: price, impact, fees, liquidation, remaining exposure, and why it would be refused. Signed, also for this trader.',
     body: CreateOrderRequest,
     reply: Quote,
     errors: [

@@ -10,7 +10,7 @@ export const readinessOperations: readonly Operation[] = [
     method: 'GET',
     path: '/readiness/:address',
     auth: 'none',
-    summary: 'Can this address trade, through either door, and which step is missing?',
+    summary: 'Can this address trade, through either API, and which step is missing?',
     params: ReadinessPath,
     query: ReadinessQuery,
     reply: TraderReadiness,

@@ -101,7 +101,7 @@ const openJournalChannel =
 
     const follow = (from: bigint): void => {
       if (isOrders) ordersPace.reach(from);
-      cancel = stream.journal({ trader, after: from, deliver, whenRoom: () => outbox.whenEmpty(), onFault: fail });
+      cancel = stream.journal({ trader, after: from, deliver, whenWritable: () => outbox.whenEmpty(), onFault: fail });
     };
 
     const resume = async (from: bigint): Promise<void> => {

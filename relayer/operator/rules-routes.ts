@@ -3,7 +3,7 @@ import type { ChainSlug } from '../../core/chains/chains.js';
 import { venueOf, type Gateway } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { ANY, RuleSet, type StoredRules } from '../../core/config/rules.js';
-import { describeStanding } from '../../core/trading/describe-rules.js';
+import { describeRules } from '../../core/trading/describe-rules.js';
 import { operatorRoute } from './operator-route.js';
 
 const isAddress = (text: string): text is Address => /^0x[0-9a-f]{40}$/.test(text);
@@ -51,7 +51,7 @@ export const RULES_ROUTES = [
     method: 'GET',
     path: '/rules/:chain/:trader',
     params: OneTrader,
-    handle: ({ gateway, params: { chain, trader } }) => describeStanding(gateway, venueOf(gateway, chain), trader),
+    handle: ({ gateway, params: { chain, trader } }) => describeRules(gateway, venueOf(gateway, chain), trader),
   }),
   operatorRoute({
     method: 'PUT',

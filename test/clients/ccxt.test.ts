@@ -280,7 +280,7 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
   flow('finds a stop loss among its past orders', async () => findsPastStop(await plainBot()));
   flow('trades after 70 seconds of silence', async () => tradesAfterSilence(await plainBot()));
 
-  flow('is told why an order is refused', async () => {
+  flow('gets the reason of a refused order', async () => {
     const { exchange, trader } = await newBot();
     await expect(exchange.createOrder(SYMBOL, 'limit', 'buy', 100, 59_000)).rejects.toThrow(ccxt.InsufficientFunds);
     await expect(exchange.createOrder(SYMBOL, 'market', 'sell', 0.1, PRICE, { reduceOnly: true })).rejects.toThrow(ccxt.InvalidOrder);

@@ -24,7 +24,7 @@ export const FLOWS = [
   'sees a stop loss where the contract moved it',
   'finds a stop loss among its past orders',
   'trades after 70 seconds of silence',
-  'is told why an order is refused',
+  'gets the reason of a refused order',
   'cannot move funds',
   'streams prices and books',
   'streams orders, fills and positions',

@@ -386,7 +386,7 @@ describe.each(VERSIONS)('unmodified', (version) => {
     flow('finds a stop loss among its past orders', async () => findsPastStop(await plainBot(version)));
     flow('trades after 70 seconds of silence', async () => tradesAfterSilence(await plainBot(version)));
 
-    flow('is told why an order is refused', async () => {
+    flow('gets the reason of a refused order', async () => {
       const bot = await newBot(version);
       await expect(bot.order(buy('0.0001'))).rejects.toThrow('Order must have minimum value of $10.');
       await expect(bot.order(sell('0.1', { r: true }))).rejects.toThrow('Reduce only order would increase position.');

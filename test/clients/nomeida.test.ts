@@ -284,7 +284,7 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
   flow('finds a stop loss among its past orders', async () => findsPastStop(await plainBot()));
   flow('trades after 70 seconds of silence', async () => tradesAfterSilence(await plainBot()));
 
-  flow('is told why an order is refused', async () => {
+  flow('gets the reason of a refused order', async () => {
     const { order, trader } = await newBot();
     expect(statusOf(await order({ reduce_only: true, is_buy: false }))).toEqual({
       error: 'Reduce only order would increase position. asset=0',

@@ -60,7 +60,7 @@ interface Doors {
 async function openDoors(gateway: Gateway, operations: readonly Operation[]): Promise<Doors> {
   const clientOf = createClientReader(gateway.access);
   const replies = createResponseCache(gateway);
-  const host = createHost({ gateway, operations, extraRoutes: [], clientOf, hot: replies });
+  const host = createHost({ gateway, operations, extraRoutes: [], clientOf, responses: replies });
   const serve = async (listener: Parameters<typeof createServer>[1]): Promise<string> => {
     const server = createServer(listener).listen(0, '127.0.0.1');
     servers.push(server);
@@ -177,7 +177,7 @@ async function sameMoment(look: () => Promise<readonly [RawReply, RawReply, Buff
   throw new Error('the venue never held still');
 }
 
-describe('the store of hot replies', () => {
+describe('the response cache', () => {
   const answer = (text: string, status = 200) => ({ status, body: text });
 
   function store() {

@@ -84,7 +84,7 @@ describe('a node that answers oddly', () => {
         () => readyOf(other),
         ({ ready }) => ready,
       );
-      expect(await notesOf(other)).toEqual(['the Diamond does not tell which functions it serves: they are unchecked']);
+      expect(await notesOf(other)).toEqual(['the Diamond does not list the functions it serves: they are unchecked']);
       expect(other.gateway.venues.get(SLUG)?.state.facts?.missing).toBeNull();
     });
   }, 30_000);

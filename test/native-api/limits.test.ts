@@ -75,7 +75,7 @@ let domain: TypedDataDomain;
 /** The same gateway behind a second listener, with the probes beside its own rows. */
 function serveProbes(gateway: Gateway): Server {
   const clientOf = createClientReader(gateway.access);
-  const options = { gateway, operations: [...OPERATIONS, ...PROBES], extraRoutes: [], clientOf, hot: createResponseCache(gateway) };
+  const options = { gateway, operations: [...OPERATIONS, ...PROBES], extraRoutes: [], clientOf, responses: createResponseCache(gateway) };
   return createServer(createHost(options));
 }
 
@@ -190,7 +190,7 @@ describe('the limit of an address', () => {
     expect(rate(refused ?? (await ask('/health')))).toEqual([40, 0, expect.any(Number)]);
   });
 
-  it('is one for all endpoints, hot ones included, and each address has its own', async () => {
+  it('is one for all endpoints, cached ones included, and each address has its own', async () => {
     await untilWindowIsYoung();
     const client = newClient();
     const paths = [`${V1}/prices`, `${V1}/markets`, '/health', '/nothing'];

@@ -25,8 +25,8 @@ export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
     (await db.raw<{ rows: Found[] }>(sql, values as never)).rows;
 
   return {
-    async owe({ closingSlippageP, ...room }, dueAt) {
-      await rows(OWE, { ...room, roomP: Number(closingSlippageP), dueAt });
+    async owe({ closingSlippageP, ...owed }, dueAt) {
+      await rows(OWE, { ...owed, roomP: Number(closingSlippageP), dueAt });
     },
     takeDue: async (chain, now, againAt) =>
       (await rows<Row>(TAKE_DUE, { chain, now, againAt })).map(({ order_id, trade_index, room_p, ...row }) => ({

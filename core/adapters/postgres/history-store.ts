@@ -60,13 +60,13 @@ const UNITS = unitsOf(`(event -> 'terms' ->> 'collateralIndex')::integer`);
 
 const held = (name: string): string => `(state -> '${name}' ->> '$n')::numeric`;
 /** 1e26, signed: open size of each market. */
-const heldBy = (whose: string): string => `
+const heldBy = (owner: string): string => `
   select trader, (state ->> 'pairIndex')::integer as pair_index, sum(
     coalesce(nullif(${held('sizeToken')}, 0),
       trunc(trunc(${held('collateralAmount')} * ${held('leverage')} / 1000) * 1e28 / units.precision / nullif(${held('openPrice')}, 0)), 0)
     * coalesce(${held('entryPriceUsd')}, units.price_usd, 1e8) * case when (state ->> 'long')::boolean then 1 else -1 end) as base
   from positions ${unitsOf(`(state ->> 'collateralIndex')::integer`)}
-  where chain = :chain and ${whose} and is_open and state is not null group by 1, 2`;
+  where chain = :chain and ${owner} and is_open and state is not null group by 1, 2`;
 
 const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
     case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null

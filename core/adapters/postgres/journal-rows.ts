@@ -18,10 +18,10 @@ export interface NewJournalEntry {
  * sees a cursor sees every smaller one. Call it once and last, because the locks block every other writer of these accounts.
  */
 export const appendJournal = (trx: Knex.Transaction, chain: ChainSlug, at: number, entries: readonly NewJournalEntry[]): Promise<void> =>
-  runAll(trx, telling(chain, at, entries));
+  runAll(trx, journalStatements(chain, at, entries));
 
 /** The same as queued statements. */
-export function telling(chain: ChainSlug, at: number, entries: readonly NewJournalEntry[]): Question[] {
+export function journalStatements(chain: ChainSlug, at: number, entries: readonly NewJournalEntry[]): Question[] {
   if (entries.length === 0) return [];
   const rows = entries.map(({ trader, fact }, ord) => ({
     ord,

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { sendTogether, type Lent, type Manner } from './pipeline.js';
 import { valuesOf, type Question, type Statement, type Values } from './statement.js';
 
-/** The pool interface below Knex: its query builder costs more time than the driver, so hot statements bypass it. */
+/** The pool interface below Knex: its query builder costs more time than the driver, so frequent statements bypass it. */
 interface ConnectionPool {
   acquireConnection(): Promise<Lent>;
   releaseConnection(connection: Lent): Promise<void>;

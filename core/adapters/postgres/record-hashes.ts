@@ -3,7 +3,7 @@ import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/fold-order.js';
 import type { Hex } from '../../types.js';
 import type { Steps } from './pipelined-transaction.js';
-import { telling, type NewJournalEntry } from './journal-rows.js';
+import { journalStatements, type NewJournalEntry } from './journal-rows.js';
 import { lockedOrders, type LockedOrder, type LockedRow } from './move-order.js';
 import { givenEvents, givenOrders, ORDER_COLUMNS } from './order-rows.js';
 import { isNamed, statement } from './statement.js';
@@ -35,7 +35,7 @@ export async function recordHashes(steps: Steps, chain: ChainSlug, sent: readonl
     if (order !== row.order) published.push({ trader: row.trader, fact: { kind: 'order', id: row.id, order } });
   }
   const values = { chain, at, given, events: eventRows(events), orders: orderRows(moved) };
-  steps.leave({ asked: RECORD, values }, ...telling(chain, at, published));
+  steps.leave({ asked: RECORD, values }, ...journalStatements(chain, at, published));
 }
 
 /** A replacement may be signed while its predecessor is mined: chain events come after our own steps. */

@@ -92,8 +92,8 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
       const [row] = await rows<LaneRow>(SQL.LANE, { chain, wallet });
       return readLane(wallet, row);
     },
-    async storeLaneProblem(chain, wallet, fence) {
-      await rows(SQL.FENCE_LANE, { chain, wallet, since: fence?.since ?? null, reason: fence?.reason ?? null });
+    async storeLaneProblem(chain, wallet, problem) {
+      await rows(SQL.FENCE_LANE, { chain, wallet, since: problem?.since ?? null, reason: problem?.reason ?? null });
     },
     addAttempt: (chain, attempts) => jobs(SQL.ADD_ATTEMPT, { chain, attempts: writeAttempts(attempts) }),
     setState: async (chain, id, state, at, note, reason) =>

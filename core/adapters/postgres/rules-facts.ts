@@ -13,8 +13,8 @@ export interface TraderOnChain {
 }
 
 /** Parses the column `RULES_OF`; null where nothing is set. */
-export const readRulesOf = (column: string | null, given: GivenRules, whose: TraderOnChain): RelayRules =>
-  readRules(mergeRules(given, JSON.parse(column ?? '[]') as Pick<StoredRules, 'chain' | 'trader' | 'rules'>[], whose));
+export const readRulesOf = (column: string | null, given: GivenRules, owner: TraderOnChain): RelayRules =>
+  readRules(mergeRules(given, JSON.parse(column ?? '[]') as Pick<StoredRules, 'chain' | 'trader' | 'rules'>[], owner));
 
 export const neededFor = (rules: RelayRules): readonly CountedRule[] => COUNTED_RULES.filter((rule) => rules[rule] !== null);
 

@@ -82,7 +82,7 @@ const claiming = ({ parts, columns } = UNKEPT): string => `
 
 const UNKEPT = { parts: '', columns: '' };
 
-const whose = (table: string): string => `${table}.chain = cast(:chain as text) and ${table}.trader = found.trader`;
+const owner = (table: string): string => `${table}.chain = cast(:chain as text) and ${table}.trader = found.trader`;
 
 const proving = (condition: string): string => `
   proven as (
@@ -96,11 +96,11 @@ const proving = (condition: string): string => `
       and exists (select from proven)
   )`;
 
-const SENT_FOR = `exists (select from relay_jobs as job where ${whose('job')})`;
+const SENT_FOR = `exists (select from relay_jobs as job where ${owner('job')})`;
 
 const KEPT = {
   parts: `, ${proving(`exists (select from taken) and ${SENT_FOR}`)}`,
-  columns: `, (select id from proven) as action, (select wallet from relay_wallets as given where ${whose('given')}) as wallet, ${factsOf(whose)}`,
+  columns: `, (select id from proven) as action, (select wallet from relay_wallets as given where ${owner('given')}) as wallet, ${factsOf(owner)}`,
 };
 
 const CLAIM = statement(claiming());

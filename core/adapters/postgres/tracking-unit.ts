@@ -13,7 +13,7 @@ import {
   type TradeRef,
 } from '../../ports/stores/tracking.js';
 import type { Steps } from './pipelined-transaction.js';
-import { telling } from './journal-rows.js';
+import { journalStatements } from './journal-rows.js';
 import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
 import type { Question, Statement, Values } from './statement.js';
 import {
@@ -147,7 +147,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
       leave(sql.MEET, { trader, block });
     },
     publish(at, entries) {
-      steps.leave(...telling(chain, at, entries));
+      steps.leave(...journalStatements(chain, at, entries));
     },
   };
 }

@@ -19,13 +19,13 @@ const OPENED = `(
     and opened.is_fill and not opened.orphaned and opened.event -> 'sizeToken' ->> '$n' is not null limit 1)`;
 
 /** A prepared order counts as pending, because the relayer sends it at once. `whose` compares chain and trader of a table. */
-export const factsOf = (whose: (table: string) => string): string => `
+export const factsOf = (owner: (table: string) => string): string => `
     (select coalesce(json_agg(json_build_array(trade_index, state::text, ${OPENED}) order by trade_index), '[]')::text from positions
-     where ${whose('positions')} and is_open and state is not null) as positions,
+     where ${owner('positions')} and is_open and state is not null) as positions,
     array(select (state->>'tradeIndex')::int from orders
-     where ${whose('orders')} and is_live and status <> 'open' and state->>'tradeIndex' is not null) as busy,
+     where ${owner('orders')} and is_live and status <> 'open' and state->>'tradeIndex' is not null) as busy,
     (select coalesce(json_agg(json_build_array(pair_index, leverage, is_cross)), '[]')::text from leverage_settings
-     where ${whose('leverage_settings')}) as leverage,
+     where ${owner('leverage_settings')}) as leverage,
     ${NOW_MS} as asked_at`;
 
 export const FACTS = statement(`select ${factsOf(() => 'chain = :chain and trader = :trader')}`);

@@ -44,10 +44,10 @@ export function virtualBook(context: PriceContext, groupOi: GroupOpenInterest | 
 
 function bookSide(context: PriceContext, long: boolean, groupOi: GroupOpenInterest | null): readonly BookLevel[] {
   const { market, oraclePrice } = context;
-  const room = exposureRoom({ market, long, price: oraclePrice, groupOi });
+  const spare = exposureRoom({ market, long, price: oraclePrice, groupOi });
   const levels: BookLevel[] = [];
   let spent = 0n;
-  for (const step of executableSteps(context, long, edgesWithin(context, long, room))) {
+  for (const step of executableSteps(context, long, edgesWithin(context, long, spare))) {
     const taken = levels.at(-1)?.cumulativeUsd ?? 0n;
     const usd = step.usd - taken;
     if (usd <= 0n) continue;
@@ -63,11 +63,11 @@ function bookSide(context: PriceContext, long: boolean, groupOi: GroupOpenIntere
 }
 
 /** Sizes (collateral units) at which the slope changes, capped by the free exposure. */
-function edgesWithin(context: PriceContext, long: boolean, room: bigint): readonly bigint[] {
+function edgesWithin(context: PriceContext, long: boolean, spare: bigint): readonly bigint[] {
   const sizes = bandEdges(context, long).map((usd) => usdToCollateral(usd, context.market.collateral));
-  if (sizes.length === 0) return [room];
-  const inside = sizes.filter((size) => size < room);
-  return inside.length < sizes.length ? [...inside, room] : inside;
+  if (sizes.length === 0) return [spare];
+  const inside = sizes.filter((size) => size < spare);
+  return inside.length < sizes.length ? [...inside, spare] : inside;
 }
 
 /** USD left to each band edge after recent volume in this direction; empty where volume has no price impact. */

@@ -61,7 +61,7 @@ export const minuteAgo = (at: number): number => at - MINUTE_MS;
  */
 export function guardRefusal(rules: RelayRules, facts: GuardFacts, asked: AskedOpening): GuardRefusal | null {
   return (
-    standingRefusal(rules) ??
+    accessRefusal(rules) ??
     lossRefusal(rules, facts) ??
     quotaRefusal(rules, facts) ??
     notionalRefusal(rules, facts, asked) ??
@@ -70,7 +70,7 @@ export function guardRefusal(rules: RelayRules, facts: GuardFacts, asked: AskedO
 }
 
 /** Rules that do not depend on the trader's usage. */
-export function standingRefusal({ access, reduceOnly }: RelayRules): GuardRefusal | null {
+export function accessRefusal({ access, reduceOnly }: RelayRules): GuardRefusal | null {
   if (access === 'blocked') return { rule: 'blocked' };
   return reduceOnly ? { rule: 'reduce-only' } : null;
 }

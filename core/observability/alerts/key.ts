@@ -5,15 +5,15 @@ import type { RelayStore } from '../../ports/stores/relay.js';
 export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
   ...store,
   // Before the write: a failed write is repeated by the caller, and the alert with it.
-  async storeLaneProblem(chain, wallet, fence) {
+  async storeLaneProblem(chain, wallet, problem) {
     const name = { kind: 'key-trouble', chain, subject: wallet } as const;
-    if (fence?.cause !== 'key') await alerts.recoverAlert(name, `The wallet ${wallet} signs again.`);
+    if (problem?.cause !== 'key') await alerts.recoverAlert(name, `The wallet ${wallet} signs again.`);
     else
       await alerts.raiseAlert({
         ...name,
-        message: `The wallet ${wallet} cannot sign: ${fence.reason}.`,
-        details: { reason: fence.reason },
+        message: `The wallet ${wallet} cannot sign: ${problem.reason}.`,
+        details: { reason: problem.reason },
       });
-    await store.storeLaneProblem(chain, wallet, fence);
+    await store.storeLaneProblem(chain, wallet, problem);
   },
 });

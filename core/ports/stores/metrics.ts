@@ -37,7 +37,7 @@ export interface MetricsStore {
   undelivered(): Promise<readonly { readonly state: string; readonly count: number }[]>;
   /** All journal entries by chain, summed from the accounts' cursors. */
   journalEntries(): Promise<readonly JournalDepth[]>;
-  /** Of wallets that ever had a job or a fence. */
+  /** Of wallets that ever had a job or a lane problem. */
   lanes(): Promise<readonly LaneFigures[]>;
   /** Reads memory only. */
   pool(): Promise<PoolFigures>;

@@ -15,7 +15,7 @@ export interface LaneProblem {
   readonly since: number;
 }
 
-/** A fence with its cause, as the lane's owner reports it. */
+/** A lane problem with its cause, as the lane's owner reports it. */
 export interface StoredLaneProblem extends LaneProblem {
   readonly cause: LaneProblemCause;
 }
@@ -234,7 +234,7 @@ export interface RelayStore {
   /** The wallet's lane; also for a wallet never used. */
   lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
   /** Stored for all replicas; null removes it. */
-  storeLaneProblem(chain: ChainSlug, wallet: Address, fence: StoredLaneProblem | null): Promise<void>;
+  storeLaneProblem(chain: ChainSlug, wallet: Address, problem: StoredLaneProblem | null): Promise<void>;
   /** One per job; all of them or none. */
   addAttempt(chain: ChainSlug, attempts: readonly NewAttempt[]): Promise<RelayJob[]>;
   /** Final jobs stay unchanged. */

@@ -16,6 +16,7 @@ const MOST_TRIES = 3;
 
 /** Lets the relayer re-encode the job before signing: whose levels, and the trade that has them. */
 export interface ClosingSlippageJobContext {
+  /** Stored with jobs: the literal is kept for those of earlier versions. */
   readonly kind: 'room';
   readonly item: number;
   readonly oid: bigint;
@@ -33,14 +34,14 @@ export function setClosingSlippages(gateway: Gateway, venue: Venue): Cancel {
   const look = async (): Promise<void> => {
     const due = await gateway.store.closingSlippages.takeDue(definition.slug, clock.now(), clock.now() + LOOK_MS);
     for (const owed of due)
-      await give(gateway, venue, owed).catch((error: unknown) => log.warn('relay.room-not-given', { order: owed.oid, error }));
+      await give(gateway, venue, owed).catch((error: unknown) => log.warn('relay.closing-slippage-not-sent', { order: owed.oid, error }));
   };
   const wake = (): void => {
     isAgain = isBusy;
     if (isBusy || venue.relayer === null) return;
     isBusy = true;
     look()
-      .catch((error: unknown) => log.warn('relay.rooms-failed', { error }))
+      .catch((error: unknown) => log.warn('relay.closing-slippages-failed', { error }))
       .finally(() => {
         isBusy = false;
         if (isAgain) wake();
@@ -76,7 +77,7 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedClosingSlippage): 
   const intent = { kind: 'protect', tradeIndex, tp: null, sl: null, slippageP: closingSlippageP } as const;
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const context: ClosingSlippageJobContext = { kind: 'room', item: owed.item, oid: owed.oid, tradeIndex };
-  venue.log.info('relay.giving-room', { order: owed.oid, trader, tradeIndex });
+  venue.log.info('relay.sending-closing-slippage', { order: owed.oid, trader, tradeIndex });
   await sendWrite(venue, caller, { action: signed, orderId: null, write, context });
 }
 

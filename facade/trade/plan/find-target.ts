@@ -57,7 +57,7 @@ export const identityOf = ({ orders, protections, children = [] }: Target): stri
     ...children.map(({ level, parent }) => `${level.kind} of ${parent.id}`),
   ].join();
 
-/** The newest live order with the cloid: a failed change leaves the older one standing. Without a live one, the newest. */
+/** The newest live order with the cloid: a failed change leaves the older one in place. Without a live one, the newest. */
 async function ofCloid(
   gateway: StoreOf,
   venue: DefinitionOf,

@@ -10,8 +10,8 @@ import { closedText } from '../../../core/ports/stores/switches.js';
 export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {
   const closed = relayer && closedText(relayer.walletMode(sender));
   if (closed !== null) throw new GatewayError('UNSUPPORTED', { reason: closed });
-  const fence = relayer?.laneProblem(sender) ?? null;
-  if (fence !== null) throw new GatewayError('UNSUPPORTED', { reason: laneProblemText(fence, clock.now()) });
+  const problem = relayer?.laneProblem(sender) ?? null;
+  if (problem !== null) throw new GatewayError('UNSUPPORTED', { reason: laneProblemText(problem, clock.now()) });
 }
 
 /** For work that can be retried later: the lane is neither blocked nor switched off. */

@@ -52,13 +52,13 @@ afterAll(async () => {
 async function serve(limits: Partial<SessionLimits>, entrance: Partial<RequestAccess> = {}): Promise<string> {
   const gateway = { ...sandbox.gateway, entrance: { ...sandbox.gateway.access, ...entrance } };
   const http = await listen('127.0.0.1', 0);
-  const hot = createResponseCache(gateway);
-  const parts = { streamOf: createStreams(gateway), hot, trade: createTradeHandlers(gateway) };
+  const responses = createResponseCache(gateway);
+  const parts = { streamOf: createStreams(gateway), responses, trade: createTradeHandlers(gateway) };
   const routes = [nativeSocket(gateway, parts.streamOf), facadeSocket(gateway, parts, { ...SESSION_LIMITS, ...limits })];
   http.serve((_request, response) => response.end(), createSockets(gateway, routes));
   ends.push(
     () => http.close(),
-    () => hot.stop(),
+    () => responses.stop(),
   );
   return http.url;
 }
