@@ -5,7 +5,7 @@ const environmentReaders = ['app/cli.ts', 'app/commands/**', 'sandbox/main.ts', 
 export default tseslint.config(
   { ignores: ['dist/**', 'coverage/**', 'sandbox/contracts/artefact.ts', 'core/adapters/evm/diamond-abi.ts'] },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.strictTypeChecked, tseslint.configs.stylisticTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     rules: {
@@ -20,7 +20,7 @@ export default tseslint.config(
   { files: ['test/**'], rules: { 'max-lines': 'off', '@typescript-eslint/no-unsafe-assignment': 'off' } },
   {
     // Configuration enters through the mains and is passed on by value, so every setting has one validated home.
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     ignores: environmentReaders,
     rules: {
       'no-restricted-syntax': [

@@ -23,16 +23,18 @@ export interface OtherRoutes {
   readonly extraRoutes?: readonly Router[];
   /** Routes of the operator, with the usual rate limits. */
   readonly operatorRoutes?: readonly Router[];
+  /** The pages and what stands at `/`, with the usual rate limits. */
+  readonly pageRoutes?: readonly Router[];
 }
 
 /** The native API of a gateway, with the routes served beside it. */
 export function createApp(
   gateway: Gateway,
   responses: ResponseCache,
-  { extraRoutes = [], operatorRoutes = [] }: OtherRoutes = {},
+  { extraRoutes = [], operatorRoutes = [], pageRoutes = [] }: OtherRoutes = {},
 ): RequestListener {
   const clientOf = createClientReader(gateway.access);
-  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, clientOf, responses });
+  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, pageRoutes, clientOf, responses });
   const { metrics, scopes } = gateway;
   return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, serveCached(gateway, clientOf, responses, host));
 }
@@ -42,12 +44,13 @@ export interface HostOptions {
   readonly operations: readonly Operation[];
   readonly extraRoutes: readonly Router[];
   readonly operatorRoutes?: readonly Router[];
+  readonly pageRoutes?: readonly Router[];
   readonly clientOf: ReadClient;
   readonly responses: ResponseCache;
 }
 
 /** The HTTP host. Bytes are kept as they arrive; the operation parses them, never the host. */
-export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], clientOf, responses }: HostOptions): Express {
+export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], pageRoutes = [], clientOf, responses }: HostOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -56,7 +59,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
   app.use(receive(gateway, clientOf, extraRoutes.length > 0));
   app.use(readBody);
   if (gateway.scopes !== null) app.use(enterScope);
-  for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
+  for (const router of [...extraRoutes, ...operatorRoutes, ...pageRoutes]) app.use(router);
   app.use(docsRouter(() => openApiDocument(operations, gateway.access.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, responses));
   app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));

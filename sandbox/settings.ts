@@ -8,6 +8,7 @@ import { FACADE_VARIABLES } from '../core/config/facade.js';
 import { ORDER_VARIABLES } from '../core/trading/order-variables.js';
 import { readReferrers, type Referrers } from '../core/trading/referrers.js';
 import { OPERATOR_VARIABLES, operatorProblems } from '../core/config/operator.js';
+import { PAGE_VARIABLES } from '../core/config/pages.js';
 import { TRACING_VARIABLES } from '../core/config/tracing.js';
 import { openSource, type SourceFiles } from '../core/config/secrets.js';
 
@@ -28,6 +29,7 @@ const Settings = z.object({
   ...FACADE_VARIABLES,
   ...OPERATOR_VARIABLES,
   ...TRACING_VARIABLES,
+  ...PAGE_VARIABLES,
   /** Absent: an embedded PostgreSQL server that starts and ends with the sandbox. */
   DATABASE_URL: DatabaseUrl.optional(),
   ...DATABASE_VARIABLES,

@@ -86,6 +86,7 @@ export async function startSandbox({ settings, lifecycle, clock, log, write }: S
     orders: orderSettings(settings),
     facade: facadeSettings(settings, { isSandbox: true }),
     operator,
+    pages: settings.PAGES,
     traces: traceSettings(settings),
   };
   progress.step('starting the gateway');

@@ -1,8 +1,10 @@
 // Compiles the sources into dist/, as `npm start` and `npm test` do before anything else. Types are checked by `npm run types`, not here.
 import './preflight.mjs';
+import { spawn } from 'node:child_process';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
+import { isWebFresh } from './build-web.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = path.join(root, 'dist');
@@ -31,7 +33,15 @@ function isFresh() {
   return include.flatMap(sourcesOf).every((source) => changedAt(outputOf(source)) > Math.max(settings, changedAt(source)));
 }
 
-if (!isFresh()) {
+/** Resolves with the exit code; both builds run beside each other. */
+const run = (...programArguments) =>
+  new Promise((resolve) => {
+    spawn(process.execPath, programArguments, { stdio: 'inherit' }).once('exit', (code) => resolve(code ?? 1));
+  });
+
+const isCompiled = isFresh();
+const arePagesBuilt = isWebFresh(root);
+if (!isCompiled || !arePagesBuilt) {
   if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
   try {
     mkdirSync(dist, { recursive: true });
@@ -39,6 +49,9 @@ if (!isFresh()) {
   } catch (error) {
     fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
   }
-  process.argv.splice(2, Infinity, '-p', project);
-  await import(pathToFileURL(compiler).href);
+  const codes = await Promise.all([
+    ...(arePagesBuilt ? [] : [run(path.join(root, 'scripts/build-web.mjs'))]),
+    ...(isCompiled ? [] : [run(compiler, '-p', project)]),
+  ]);
+  process.exitCode = Math.max(...codes);
 }

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.resolve(import.meta.dirname, '..');
@@ -26,6 +26,8 @@ const ALLOWED: readonly { folder: string; sees: readonly string[]; packages?: re
   // The probe looks through the same adapters as the gateway, and at no key.
   { folder: 'app/probe', sees: ['core'], packages: ['viem', 'ws', 'node:'] },
   { folder: 'app', sees: ['core', 'http', 'native-api', 'facade', 'relayer', 'sandbox/main.ts'] },
+  // Pages run in browsers and know the gateway by its public API alone.
+  { folder: 'web', sees: ['client'], packages: ['preact', '@preact/signals', 'lightweight-charts', 'viem', '@diamond-gateway/client'] },
 ];
 /** Only what starts a process wires adapters. */
 const ADAPTERS = 'core/adapters';
@@ -34,9 +36,9 @@ const MAY_WIRE = ['core/adapters', 'sandbox', 'app/probe', 'app'];
 const ruleOf = (file: string) => ALLOWED.find(({ folder }) => inside(file, folder));
 const inside = (file: string, place: string): boolean => file === place || file.startsWith(`${place}/`);
 
-const sources = ['app', 'http', 'core', 'native-api', 'facade', 'relayer', 'sandbox'].flatMap((folder) =>
+const sources = ['app', 'http', 'core', 'native-api', 'facade', 'relayer', 'sandbox', 'web'].flatMap((folder) =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => `${folder}/${name}`),
 );
 
@@ -45,8 +47,10 @@ function importsOf(file: string): string[] {
   return [...text.matchAll(/(?:^import\s+|\bfrom\s+|\bimport\(\s*)['"]([^'"]+)['"]/gm)].map(([, target]) => target ?? '');
 }
 
-const resolveImport = (file: string, target: string): string =>
-  path.posix.normalize(path.posix.join(path.posix.dirname(file), target)).replace(/\.js$/, '.ts');
+const resolveImport = (file: string, target: string): string => {
+  const source = path.posix.normalize(path.posix.join(path.posix.dirname(file), target)).replace(/\.js$/, '.ts');
+  return file.startsWith('web/') && existsSync(path.join(root, `${source}x`)) ? `${source}x` : source;
+};
 
 /** Files that lead back to themselves by their imports, types included: the first circle that a walk from each file meets. */
 function circles(): string[][] {

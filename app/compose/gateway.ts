@@ -28,6 +28,7 @@ import { createClientReader } from '../../http/client.js';
 import type { Listening } from '../../http/listen.js';
 import { openRelayers } from './relayer.js';
 import { operatorRouters, runAlerts } from './operator.js';
+import { pageRouters } from './pages.js';
 import { openTraces } from './traces.js';
 import { createVenue, LAST_WORDS, runVenue } from './venue.js';
 import { createTradeHandlers } from '../../facade/trade/trade-handlers.js';
@@ -128,6 +129,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
         createApp(gateway, responses, {
           extraRoutes: options.extraRoutes ?? [],
           operatorRoutes: operatorRouters(gateway, config),
+          pageRoutes: pageRouters(gateway, config),
         }),
       ),
       sockets,

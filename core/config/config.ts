@@ -8,6 +8,7 @@ import { DATABASE_VARIABLES, DatabaseUrl, databaseSettings, type DatabaseConfig 
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from '../trading/order-variables.js';
 import { OPERATOR_VARIABLES, operatorProblems, operatorSettings, type OperatorSettings } from './operator.js';
+import { PAGE_VARIABLES, type PublicPage } from './pages.js';
 import { walletCount } from './relayer.js';
 import { TRACING_VARIABLES, traceSettings, type TraceSettings } from './tracing.js';
 import { openSource, SECRET_SETTINGS, type SourceFiles } from './secrets.js';
@@ -33,6 +34,8 @@ export interface Config {
   readonly orders: OrderSettings;
   readonly facade: FacadeSettings;
   readonly operator: OperatorSettings;
+  /** The pages that are served; the operator's page is where the operator's routes are. */
+  readonly pages: readonly PublicPage[];
   /** How long requests are still accepted after `/ready` reports the shutdown. */
   readonly shutdownDelayMs: number;
   /** Null or absent: no traces. */
@@ -74,6 +77,7 @@ const Common = z.object({
   ...FACADE_VARIABLES,
   ...OPERATOR_VARIABLES,
   ...TRACING_VARIABLES,
+  ...PAGE_VARIABLES,
   PRICING_URL: HostUrl.default(PRICING_URL),
   GLOBAL_URL: HostUrl.default(GLOBAL_URL),
 });
@@ -124,6 +128,7 @@ export function readConfig(environment: Environment, readText?: ReadText, isShar
     orders: orderSettings(common.data),
     facade: facadeSettings(common.data, { isSandbox: false }),
     operator: operatorSettings(common.data),
+    pages: common.data.PAGES,
     shutdownDelayMs: SHUTDOWN_DELAY_MS,
     traces: traceSettings(common.data),
     warnings: [...warningsOf(source, chains), ...chains.flatMap((chain) => lateAnswers(chain, common.data.FACADE_HOLD_MS))],

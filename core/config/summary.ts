@@ -15,6 +15,7 @@ export function configSummary(config: Config, walletsOf: (relayer: RelayerConfig
     ['limits', limitsText(config)],
     ['facade', facadeText(config)],
     ['operator', operatorText(config)],
+    ['pages', config.pages.length === 0 ? 'none' : config.pages.join(', ')],
     ['traces', config.traces ? `to ${redactUrl(config.traces.url())}, ${config.traces.sampler}` : 'none'],
   ];
   const chains = config.chains.map((chain) => [`${chain.chain.slug} (${chain.chain.chainId})`, chainRows(chain, walletsOf)] as const);

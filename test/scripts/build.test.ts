@@ -9,7 +9,14 @@ let copy: string;
 /** A project of one source, built by our script with our settings. */
 beforeEach(() => {
   copy = mkdtempSync(path.join(os.tmpdir(), 'build-'));
-  for (const name of ['scripts/preflight.mjs', 'scripts/build.mjs', 'tsconfig.json', 'tsconfig.build.json', 'package.json'])
+  for (const name of [
+    'scripts/preflight.mjs',
+    'scripts/build.mjs',
+    'scripts/build-web.mjs',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'package.json',
+  ])
     cpSync(path.join(root, name), path.join(copy, name));
   mkdirSync(path.join(copy, 'app'));
   writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: number = 42;\n');

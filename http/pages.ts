@@ -1,0 +1,99 @@
+import express, { type Request, type RequestHandler, type Response, type Router } from 'express';
+import { GatewayError } from '../core/errors.js';
+import { createFileServer, PAGE_NAMES, type BuiltPages, type FileServer, type PageName } from './built-pages.js';
+import { sendBytes, sendError, sendJson } from './respond.js';
+
+/** No inline script or style, no other host, no frame around the page. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** The name of a file changes with its content. */
+const FOREVER = 'public, max-age=31536000, immutable';
+const ASK_AGAIN = 'no-cache';
+const A_DAY = 'public, max-age=86400';
+
+export interface PagesOptions {
+  /** Null: the pages were not built. */
+  readonly built: BuiltPages | null;
+  /** The pages that are switched on. */
+  readonly pages: readonly PageName[];
+  /** What `GET /` says to programs. */
+  readonly describe: (request: Request) => object;
+  /** What `GET /llms.txt` says. */
+  readonly llms: (request: Request) => string;
+  /** Slugs of the chains, for those who lost theirs. */
+  readonly chains: readonly string[];
+}
+
+const NOT_BUILT = 'The pages of this gateway are not built: run `npm run build` and start it again.';
+
+export const pathOf = (page: PageName): string => (page === 'venue' ? '/' : `/${page}`);
+
+/** The pages of `web/`, their files, and what stands at `/` for programs. */
+export function pagesRouter({ built, pages, describe, llms, chains }: PagesOptions): Router {
+  const router = express.Router({ strict: true, caseSensitive: true });
+  const files = built === null ? null : createFileServer(built.folder);
+  const isOn = (page: PageName): boolean => pages.includes(page);
+
+  router.get('/', async (request, response) => {
+    response.setHeader('Vary', 'Accept');
+    if (files !== null && isOn('venue') && wantsPage(request)) return sendPage(files, request, response, 'venue');
+    response.setHeader('Cache-Control', ASK_AGAIN);
+    sendJson(response, 200, describe(request));
+  });
+  for (const page of PAGE_NAMES.filter((name) => name !== 'venue'))
+    router.get(`/${page}`, async (request, response, next) => {
+      if (!isOn(page)) return next();
+      if (files === null) return sendError(response, new GatewayError('UNSUPPORTED', { reason: NOT_BUILT }), 404);
+      await sendPage(files, request, response, page);
+    });
+  router.get('/llms.txt', (request, response) => sendBytes(response, 200, 'text/plain; charset=utf-8', llms(request)));
+  if (built !== null && files !== null) fileRoutes(router, built, files);
+  router.all(['/', '/llms.txt', ...pages.map(pathOf)], refuseMethod);
+  router.all(['/exchange', '/info'], refuseLostBot(chains));
+  return router;
+}
+
+function fileRoutes(router: Router, { assets }: BuiltPages, files: FileServer): void {
+  router.get('/assets/:name', async (request, response, next) => {
+    const { name } = request.params;
+    if (!assets.has(name)) return next();
+    response.setHeader('X-Content-Type-Options', 'nosniff');
+    await files.send(request, response, `assets/${name}`, name === 'NOTICE.txt' ? A_DAY : FOREVER);
+  });
+  // Browsers ask for the second by themselves where a page names no icon, as for `/openapi.json`.
+  router.get(['/favicon.svg', '/favicon.ico'], (request, response) => files.send(request, response, 'favicon.svg', A_DAY));
+}
+
+async function sendPage(files: FileServer, request: Request, response: Response, page: PageName): Promise<void> {
+  response.setHeader('Content-Security-Policy', POLICY);
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  response.setHeader('Referrer-Policy', 'no-referrer');
+  response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
+  await files.send(request, response, `${page}.html`, ASK_AGAIN);
+}
+
+/** Browsers name text/html; programs that take anything get JSON. */
+const wantsPage = ({ headers: { accept = '' } }: Request): boolean => /(?:^|,)\s*text\/html\s*(?:[;,]|$)/i.test(accept);
+
+const refuseMethod: RequestHandler = (request, response) => {
+  response.setHeader('Allow', 'GET, HEAD');
+  throw new GatewayError('UNSUPPORTED', { reason: `${request.method} is not offered here; allowed: GET, HEAD.` });
+};
+
+/** A bot whose base URL has no chain. */
+const refuseLostBot =
+  (chains: readonly string[]): RequestHandler =>
+  (request, response) => {
+    const urls = chains.map((chain) => `/hl/${chain}${request.path}`).join(', ');
+    const reason = `A Hyperliquid client needs the base URL of a chain, /hl/{chain}: this request belongs to ${urls}.`;
+    sendError(response, new GatewayError('UNSUPPORTED', { reason }), 404);
+  };

@@ -1,0 +1,219 @@
+import { signal, type ReadonlySignal } from '@preact/signals';
+
+/** LIVE: the gateway answers. STALE: connected, but silent. LOST: no connection. */
+export type LinkState = 'CONNECTING' | 'LIVE' | 'STALE' | 'LOST';
+
+export interface Topic {
+  readonly channel: 'prices' | 'book' | 'trades' | 'candles' | 'orders' | 'fills' | 'positions' | 'account';
+  readonly market?: string;
+  readonly interval?: string;
+}
+
+/** A message of a subscription, as the gateway sends it. */
+export interface StreamMessage<Data = unknown> extends Topic {
+  readonly snapshot: boolean;
+  readonly seq: number;
+  /** The position in the account's journal. */
+  readonly cursor?: number;
+  readonly correction?: true;
+  readonly id?: string | number;
+  readonly data: Data;
+}
+
+export interface StreamProblem {
+  readonly code: string;
+  readonly message: string;
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+export interface Listener<Data> {
+  readonly onMessage: (message: StreamMessage<Data>) => void;
+  readonly onProblem?: (problem: StreamProblem) => void;
+}
+
+export interface Link {
+  readonly state: ReadonlySignal<LinkState>;
+  /** When the state changed, by this browser's clock. */
+  readonly changedAt: ReadonlySignal<number>;
+  /** Whom the last login authenticated, or why it was refused. */
+  readonly login: ReadonlySignal<{ readonly trader: string | null; readonly problem: StreamProblem | null }>;
+  /** Subscribed again by itself after a cut; orders and fills go on from their cursor. */
+  subscribe<Data>(topic: Topic, listener: Listener<Data>): () => void;
+  /** An API key for the channels of an account; null forgets it. The key is sent in a message, never in a URL. */
+  authenticate(apiKey: string | null): void;
+  close(): void;
+}
+
+/** The page asks twice a second and takes the silence of three questions for a cut: known within two seconds, also where nothing is closed. */
+const ASK_MS = 500;
+const SILENT_MS = 1_500;
+const GIVE_UP_MS = 4_000;
+const CHECK_MS = 200;
+const RETRY_MS = [250, 500, 1_000, 2_000, 3_000] as const;
+const RESUMED: ReadonlySet<string> = new Set(['orders', 'fills']);
+const PRIVATE: ReadonlySet<string> = new Set(['orders', 'fills', 'positions', 'account']);
+
+interface Held {
+  readonly topic: Topic;
+  readonly listeners: Set<Listener<unknown>>;
+  cursor: number | null;
+  /** Of this connection: numbers begin anew with each. */
+  seq: number | null;
+}
+
+const keyOf = ({ channel, market, interval }: Topic): string => [channel, market, interval].join(' ');
+const NOBODY = { trader: null, problem: null } as const;
+
+/** The WebSocket of one chain's native API. It connects for as long as it is open. */
+export function openLink(chain: string): Link {
+  const state = signal<LinkState>('CONNECTING');
+  const changedAt = signal(Date.now());
+  const login = signal<{ trader: string | null; problem: StreamProblem | null }>(NOBODY);
+  const held = new Map<string, Held>();
+  let socket: WebSocket | null = null;
+  let apiKey: string | null = null;
+  let heardAt = 0;
+  let askedAt = 0;
+  let failures = 0;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+
+  const become = (next: LinkState): void => {
+    if (state.peek() === next) return;
+    changedAt.value = Date.now();
+    state.value = next;
+  };
+  const send = (message: object): void => {
+    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
+  };
+  const ask = ({ topic, cursor }: Held): void =>
+    send({ op: 'subscribe', ...topic, ...(cursor !== null && RESUMED.has(topic.channel) ? { after: cursor } : {}) });
+  const askAll = (isPrivate: boolean): void =>
+    [...held.values()].filter(({ topic }) => PRIVATE.has(topic.channel) === isPrivate).forEach(ask);
+
+  const drop = (): void => {
+    if (socket !== null) {
+      socket.onmessage = socket.onclose = socket.onerror = socket.onopen = null;
+      socket.close();
+      socket = null;
+    }
+    if (state.peek() !== 'CONNECTING') become('LOST');
+    clearTimeout(retry);
+    retry = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
+    failures += 1;
+  };
+
+  const onFrame = (text: string): void => {
+    heardAt = Date.now();
+    const said = JSON.parse(text) as Record<string, unknown> & Partial<Topic>;
+    if (typeof said['op'] === 'string') onAnswer(said['op'], said);
+    else onData(said as unknown as StreamMessage);
+    if (state.peek() === 'STALE') become('LIVE');
+  };
+
+  const onAnswer = (op: string, said: Record<string, unknown> & Partial<Topic>): void => {
+    if (op === 'hello') {
+      failures = 0;
+      become('LIVE');
+      askAll(false);
+      if (apiKey !== null) send({ op: 'auth', apiKey });
+    } else if (op === 'ping') send({ op: 'pong' });
+    else if (op === 'authenticated') {
+      login.value = { trader: String(said['trader']), problem: null };
+      askAll(true);
+    } else if (op === 'error') {
+      const problem = said as unknown as StreamProblem;
+      const shown = {
+        code: problem.code,
+        message: problem.message,
+        details: (problem.details as StreamProblem['details'] | undefined) ?? {},
+      };
+      if (said.channel === undefined) login.value = apiKey === null ? NOBODY : { trader: null, problem: shown };
+      else held.get(keyOf(said as Topic))?.listeners.forEach((listener) => listener.onProblem?.(shown));
+    }
+  };
+
+  const onData = (message: StreamMessage): void => {
+    const known = held.get(keyOf(message));
+    if (known === undefined) return;
+    // A number that is missing means a message that is missing: a new connection begins with snapshots, or at the cursor.
+    if (known.seq !== null && message.seq !== known.seq + 1) return drop();
+    known.seq = message.seq;
+    known.cursor = message.cursor ?? known.cursor;
+    for (const listener of known.listeners) listener.onMessage(message);
+  };
+
+  function connect(): void {
+    for (const one of held.values()) one.seq = null;
+    login.value = NOBODY;
+    const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/v1/${chain}/ws`);
+    socket = opened;
+    heardAt = Date.now();
+    opened.onmessage = ({ data }) => typeof data === 'string' && onFrame(data);
+    opened.onclose = drop;
+    opened.onerror = () => undefined; // a close follows
+  }
+
+  const check = (): void => {
+    if (socket === null) return;
+    const now = Date.now();
+    if (now - askedAt >= ASK_MS) {
+      askedAt = now;
+      send({ op: 'ping' });
+    }
+    const silentMs = now - heardAt;
+    if (silentMs > GIVE_UP_MS) drop();
+    else if (silentMs > SILENT_MS && state.peek() === 'LIVE') become('STALE');
+  };
+  /** Timers of a hidden page hardly run: what they missed says nothing about the connection. */
+  const onShown = (): void => {
+    if (document.hidden) return;
+    heardAt = Math.max(heardAt, Date.now() - ASK_MS);
+    check();
+  };
+  const timer = setInterval(check, CHECK_MS);
+  const onOnline = (): void => {
+    if (socket !== null) return;
+    clearTimeout(retry);
+    connect();
+  };
+  document.addEventListener('visibilitychange', onShown);
+  addEventListener('online', onOnline);
+  connect();
+
+  return {
+    state,
+    changedAt,
+    login,
+    subscribe(topic, listener) {
+      const key = keyOf(topic);
+      const known = held.get(key) ?? { topic, listeners: new Set(), cursor: null, seq: null };
+      const isNew = !held.has(key);
+      held.set(key, known);
+      known.listeners.add(listener as Listener<unknown>);
+      const mayAsk = !PRIVATE.has(topic.channel) || login.peek().trader !== null;
+      if (isNew && mayAsk && state.peek() !== 'CONNECTING') ask(known);
+      return () => {
+        if (!known.listeners.delete(listener as Listener<unknown>) || known.listeners.size > 0) return;
+        held.delete(key);
+        send({ op: 'unsubscribe', ...topic });
+      };
+    },
+    authenticate(next) {
+      const isChange = apiKey !== null && apiKey !== next;
+      apiKey = next;
+      login.value = NOBODY;
+      if (isChange) {
+        for (const one of held.values()) if (PRIVATE.has(one.topic.channel)) one.cursor = null;
+        failures = 0;
+        drop();
+      } else if (next !== null) send({ op: 'auth', apiKey: next });
+    },
+    close() {
+      clearInterval(timer);
+      document.removeEventListener('visibilitychange', onShown);
+      removeEventListener('online', onOnline);
+      drop();
+      clearTimeout(retry);
+    },
+  };
+}
