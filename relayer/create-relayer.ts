@@ -109,6 +109,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     walletFor,
     walletMode,
     lookAtSwitches: () => board.refresh(),
+    dailyBudget: () => parts.dailyBudget ?? 'unlimited',
     areDrillsAllowed: () => areDrillsAllowed,
     async send({ record, isOnce = false, ...request }) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');

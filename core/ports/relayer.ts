@@ -1,8 +1,9 @@
 import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from './stores/orders.js';
 import type { ExchangeRecord } from './stores/exchange.js';
-import type { Mined, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
+import type { Mined, RelayedOrder, RelayJob, RelayRequest, Fence, LaneHealth } from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
+import type { DailyBudgetSetting } from '../config/relayer.js';
 
 /** Node calls the relayer uses. */
 export interface RelayNode {
@@ -69,6 +70,8 @@ export interface Relayer {
   walletMode(wallet: Address): WalletMode;
   /** Reloads the switches after a change, so that it applies to this replica immediately. */
   lookAtSwitches(): Promise<void>;
+  /** Wei that each wallet may spend per UTC day, before only cancels and closes are sent. */
+  dailyBudget(): DailyBudgetSetting;
   /** Whether drills may disturb its lanes. */
   areDrillsAllowed(): boolean;
   /** The lanes of all wallets as stored in the database, the same on every replica. */

@@ -5,7 +5,7 @@ import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { isOver, type RelayJob } from '../../core/ports/stores/relay.js';
 import { operatorRoute } from './operator-route.js';
-import { relayedVenue } from './switch-routes.js';
+import { relayedVenue } from './relayed-venue.js';
 
 const Drill = z.strictObject({
   chain: z.string().optional(),

@@ -1,6 +1,7 @@
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { GatewayError, type Issue } from '../../core/errors.js';
+import type { AlertSettings } from '../../core/config/operator.js';
 import type { Gateway } from '../../core/gateway.js';
 import { operatorGuard, refuseForeignPages } from './operator-guard.js';
 import type { OperatorRoute } from './operator-route.js';
@@ -9,6 +10,7 @@ export interface OperatorAccessOptions {
   readonly gateway: Gateway;
   /** Null: the operator routes do not exist, and replies do not reveal them. */
   readonly token: (() => string) | null;
+  readonly alerting: AlertSettings;
   readonly routes: readonly OperatorRoute[];
   /** Strict JSON parsing; throws VALIDATION_ERROR. */
   readonly readJson: (bytes: Uint8Array) => unknown;
@@ -18,18 +20,20 @@ const VERB = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The operator routes under `/relayer/…`. The host before them reads bodies, counts addresses and answers errors. No key is in reach. */
-export function operatorRouter({ gateway, token, routes, readJson }: OperatorAccessOptions): Router {
+export function operatorRouter({ gateway, alerting, token, routes, readJson }: OperatorAccessOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   if (token === null) return router;
   router.use('/relayer', refuseForeignPages, operatorGuard(token()));
-  for (const route of routes) router[VERB[route.method]](`/relayer${route.path}`, serve(gateway, route, readJson));
+  for (const route of routes) router[VERB[route.method]](`/relayer${route.path}`, serve({ gateway, alerting, readJson }, route));
   for (const [path, methods] of methodsByPath(routes)) router.all(path, refuseMethod(methods));
   return router;
 }
 
-function serve(gateway: Gateway, route: OperatorRoute, readJson: OperatorAccessOptions['readJson']): RequestHandler {
+type Served = Pick<OperatorAccessOptions, 'gateway' | 'alerting' | 'readJson'>;
+
+function serve({ gateway, alerting, readJson }: Served, route: OperatorRoute): RequestHandler {
   return async (request, response) => {
-    const reply = await route.handle({ gateway, ...decodeCall(route, request, readJson) });
+    const reply = await route.handle({ gateway, alerting, ...decodeCall(route, request, readJson) });
     const bytes = Buffer.from(JSON.stringify(reply, (_key, value: unknown) => (typeof value === 'bigint' ? value.toString() : value)));
     response.statusCode = 200;
     response.setHeader('Content-Type', JSON_TYPE);

@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { AlertSettings } from '../../core/config/operator.js';
 import type { Gateway } from '../../core/gateway.js';
 
 export const OPERATOR_METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const;
@@ -7,6 +8,8 @@ export type OperatorMethod = (typeof OPERATOR_METHODS)[number];
 /** A handler's input, decoded by the schemas of its route. */
 export interface OperatorCall<Params = unknown, Query = unknown, Body = unknown> {
   readonly gateway: Gateway;
+  /** When alerts are raised, and whether they are posted. */
+  readonly alerting: AlertSettings;
   readonly params: Params;
   readonly query: Query;
   readonly body: Body;

@@ -4,12 +4,8 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { operatorRoute } from './operator-route.js';
-import { relayedVenue } from './switch-routes.js';
+import { relayedVenue, requireOwn, Wallet } from './relayed-venue.js';
 
-const Wallet = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
-  .transform((text) => text.toLowerCase() as Address);
 /** `after`: the `next` of the previous page. */
 const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet, after: Wallet.optional() });
 const Retire = z.strictObject({ chain: z.string().optional(), wallet: Wallet, isRetiring: z.boolean() });
@@ -45,11 +41,6 @@ export const ROTATION_ROUTES = [
     },
   }),
 ];
-
-function requireOwn({ relayer }: Venue, wallet: Address): void {
-  if (relayer?.wallets().includes(wallet) !== true)
-    throw new GatewayError('UNSUPPORTED', { reason: `${wallet} is no wallet of the relayer there.` });
-}
 
 const successorsOf = ({ relayer }: Venue, wallet: Address): readonly Address[] =>
   (relayer?.wallets() ?? []).filter((other) => other !== wallet && relayer?.walletMode(other).isRetiring === false);

@@ -1,4 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
+import type { AlertSettings } from '../../core/config/operator.js';
 import { dayOf, type CostGroup, type Costs } from '../../core/ports/stores/gas.js';
 import { formatNative } from '../../core/domain/native-amount.js';
 import { readWallets, type WalletFigures } from './wallet-figures.js';
@@ -12,18 +13,19 @@ export const STATUS_ROUTES = [
   operatorRoute({
     method: 'GET',
     path: '/status',
-    async handle({ gateway }) {
+    async handle({ gateway, alerting }) {
       const [chains, alerts] = await Promise.all([
-        Promise.all([...gateway.venues.values()].map((venue) => describeChain(gateway, venue))),
+        Promise.all([...gateway.venues.values()].map((venue) => describeChain(gateway, venue, alerting))),
         gateway.store.alerts.open(),
       ]);
-      return { at: gateway.clock.now(), version: gateway.version, chains, alerts };
+      return { at: gateway.clock.now(), version: gateway.version, mode: gateway.mode, chains, alerts };
     },
   }),
 ];
 
-async function describeChain(gateway: Gateway, venue: Venue): Promise<object> {
-  const { slug } = venue.definition;
+async function describeChain(gateway: Gateway, venue: Venue, { lowBalance, lowRunwayDays }: AlertSettings): Promise<object> {
+  const { slug, name, testnet, nativeSymbol } = venue.definition;
+  const thresholdWei = lowBalance.own.get(slug) ?? lowBalance.usual;
   const today = dayOf(gateway.clock.now());
   const spent = (by: CostGroup, limit: number): Promise<Costs> =>
     gateway.store.gas.costs({ chain: slug, by, from: today, to: today, limit });
@@ -36,6 +38,11 @@ async function describeChain(gateway: Gateway, venue: Venue): Promise<object> {
   ]);
   return {
     chain: slug,
+    name,
+    isTestnet: testnet,
+    coin: nativeSymbol,
+    /** Below either of them the alert `low-balance` is raised; 0 days: never. */
+    threshold: { balanceWei: thresholdWei, balance: formatNative(thresholdWei), runwayDays: lowRunwayDays },
     nodes: venue.chain.endpoints().map(({ host, state }) => ({ host, state })),
     wallets: wallets.map((wallet) => describeWallet(wallet, venue)),
     today: {
@@ -54,7 +61,7 @@ const priced = ({ rows }: Costs) => rows.map((row) => ({ ...row, cost: formatNat
 
 /** Amounts in wei, and in the chain's own coin for display. */
 const describeWallet = (
-  { address, balance, burn, runwayDays, lane, owner, openByState, oldestOpenMs, traders }: WalletFigures,
+  { address, balance, burn, budget, runwayDays, lane, owner, openByState, oldestOpenMs, traders }: WalletFigures,
   venue: Venue,
 ) => ({
   address,
@@ -67,6 +74,11 @@ const describeWallet = (
     week: formatNative(burn.weekWei),
   },
   runwayDays,
+  budget: {
+    ...budget,
+    budget: budget.budgetWei === null ? null : formatNative(budget.budgetWei),
+    spent: formatNative(budget.spentWei),
+  },
   traders,
   /** The switch set by the operator. */
   switch: venue.relayer?.walletMode(address) ?? null,

@@ -1,14 +1,10 @@
 import { z } from 'zod';
-import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
-import { GatewayError } from '../../core/errors.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { SWITCH_MODES, type SwitchMode } from '../../core/ports/stores/switches.js';
 import { operatorRoute } from './operator-route.js';
+import { chosenVenues, Wallet, type Place } from './relayed-venue.js';
 
-const Wallet = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an address')
-  .transform((text) => text.toLowerCase() as Address);
 /** Shown to traders, so it must be a single line of text. */
 const Reason = z
   .string()
@@ -40,53 +36,31 @@ export const SWITCH_ROUTES = [
     path: '/switches',
     body: Change,
     async handle({ gateway, body: { mode, reason = null, ...where } }) {
-      const venues = chosen(gateway, where);
-      for (const venue of venues) await turn(gateway, venue, where.wallet ?? null, { mode, reason: mode === 'running' ? null : reason });
+      const venues = chosenVenues(gateway, where);
+      for (const venue of venues) await turn(gateway, venue, where.wallet ?? null, { mode, reason });
       return describeSwitches(gateway, where);
     },
   }),
 ];
 
-interface Place {
-  readonly chain?: string | undefined;
-  readonly wallet?: Address | undefined;
-}
-
-/** The selected venues; a given wallet must belong to one of them. */
-function chosen(gateway: Gateway, { chain, wallet }: Place): readonly Venue[] {
-  const named = chain === undefined ? [...gateway.venues.values()] : [venueOf(gateway, chain)];
-  const venues = named.filter(({ relayer }) => relayer !== null && (wallet === undefined || relayer.wallets().includes(wallet)));
-  if (venues.length > 0) return venues;
-  const reason = wallet === undefined ? 'No relayer serves there.' : `${wallet} is no wallet of the relayer there.`;
-  throw new GatewayError('UNSUPPORTED', { reason });
-}
-
-export function relayedVenue(gateway: Gateway, chain: string | undefined): Venue {
-  const venues = chosen(gateway, { chain });
-  const [venue] = venues;
-  if (venues.length > 1 || venue === undefined)
-    throw new GatewayError('UNSUPPORTED', { reason: `Several chains are relayed on; name one of ${venues.map(slugOf).join(', ')}.` });
-  return venue;
-}
-
-const slugOf = ({ definition }: Venue): string => definition.slug;
-
 async function turn(
   { store, clock, log }: Gateway,
   { definition: { slug }, relayer }: Venue,
   wallet: Address | null,
-  change: { readonly mode: SwitchMode; readonly reason: string | null },
+  { mode, reason }: { readonly mode: SwitchMode; readonly reason: string | null },
 ): Promise<void> {
+  // Why a wallet was resumed is logged only: traders see the reason of a wallet that does not run.
+  const change = { mode, reason: mode === 'running' ? null : reason };
   // Resuming a whole chain resumes each of its wallets.
-  const others = wallet === null && change.mode === 'running' ? await store.switches.all(slug) : [];
+  const others = wallet === null && mode === 'running' ? await store.switches.all(slug) : [];
   for (const other of others) if (other.wallet !== null) await store.switches.set(slug, other.wallet, change, clock.now());
   await store.switches.set(slug, wallet, change, clock.now());
-  log.warn('relay.switched', { chain: slug, wallet, mode: change.mode, reason: change.reason });
+  log.warn('relay.switched', { chain: slug, wallet, mode, reason });
   await relayer?.lookAtSwitches();
 }
 
 async function describeSwitches(gateway: Gateway, where: Place): Promise<object> {
-  return { chains: await Promise.all(chosen(gateway, where).map((venue) => describeVenue(gateway, venue, where.wallet))) };
+  return { chains: await Promise.all(chosenVenues(gateway, where).map((venue) => describeVenue(gateway, venue, where.wallet))) };
 }
 
 async function describeVenue({ store }: Gateway, venue: Venue, only: Address | undefined): Promise<object> {

@@ -54,6 +54,7 @@ export function createAlertStore(db: Knex): AlertStore {
       await rows(FAILED, { id, error, dueAt });
     },
     undelivered: async (limit) => (await rows<DeliveryRow>(UNDELIVERED, { limit })).map(readDelivery),
+    lastDelivered: async (limit) => (await rows<DeliveryRow>(LAST_DELIVERED, { limit })).map(readDelivery),
     async retry(id, at) {
       const [row] = await rows<DeliveryRow>(RETRY, { id, at });
       return row ? readDelivery(row) : null;
@@ -143,6 +144,9 @@ const UNDELIVERED = `
   (select ${DELIVERY} from alert_deliveries where state = 'pending' order by id desc limit :limit)
   union all (select ${DELIVERY} from alert_deliveries where state = 'dead' order by id desc limit :limit)
   order by id desc`;
+
+/** The newest rows of the table are nearly all delivered, so this reads few others. */
+const LAST_DELIVERED = `select ${DELIVERY} from alert_deliveries where state = 'delivered' order by id desc limit :limit`;
 
 const FAILED = `
   update alert_deliveries set last_error = :error, due_at = coalesce(:dueAt::bigint, due_at),

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
-import { DAY_MS, dayOf, type CostGroup, type Earned, type EarningsQuery, type GasLedger } from '../../ports/stores/gas.js';
+import { DAY_MS, dayOf, HOUR_MS, type CostGroup, type Earned, type EarningsQuery, type GasLedger } from '../../ports/stores/gas.js';
 import { laneName, leaseHolder } from './named-lease.js';
 import type { RelayState } from '../../ports/stores/relay.js';
 
@@ -37,6 +37,22 @@ export function createGasLedger(db: Knex): GasLedger {
       const values = { chain, wallet, weekAgo, dayAgo: now - DAY_MS, firstDay: dayOf(weekAgo), firstEnd: (dayOf(weekAgo) + 1) * DAY_MS };
       const [row] = await rows<{ day: string; week: string }>(BURN, values);
       return { dayWei: BigInt(row?.day ?? 0), weekWei: BigInt(row?.week ?? 0) };
+    },
+    async burnSteps({ chain, wallet, step, from }) {
+      const sql = step === 'hour' ? BURN_HOURS : BURN_DAYS;
+      const found = await rows<{ at: bigint; transactions: bigint; cost: string }>(sql, { chain, wallet, from });
+      return found.map((row) => ({ at: Number(row.at), transactions: Number(row.transactions), costWei: BigInt(row.cost) }));
+    },
+    async spentToday(chain, wallet, now) {
+      const [row] = await rows<{ spent: string; highest: string | null }>(SPENT_TODAY, { chain, wallet, day: dayOf(now) });
+      return { spentWei: BigInt(row?.spent ?? 0), highestBalanceWei: row?.highest == null ? null : BigInt(row.highest) };
+    },
+    async recordBalance(chain, wallet, { at, balanceWei }) {
+      await rows(RECORD_BALANCE, { chain, wallet, hour: Math.floor(at / HOUR_MS), at, balance: balanceWei.toString() });
+    },
+    async balances(chain, wallet, from) {
+      const found = await rows<{ at: bigint; balance: string }>(BALANCES, { chain, wallet, hour: Math.floor(from / HOUR_MS), from });
+      return found.map(({ at, balance }) => ({ at: Number(at), balanceWei: BigInt(balance) }));
     },
     async costs({ chain, by, from, to, limit }) {
       const found = await rows<SumRow>(costsSql(by), { chain, from, to, limit });
@@ -91,6 +107,32 @@ const BURN = `
     ((select coalesce(sum(cost), 0) from relay_cost_days where chain = :chain and wallet = :wallet and day > :firstDay) +
      (select coalesce(sum(cost), 0) from relay_costs
       where chain = :chain and wallet = :wallet and mined_at >= :weekAgo and mined_at < :firstEnd))::text as week`;
+
+/** Single transactions: hours are asked for a week only. */
+const BURN_HOURS = `
+  select mined_at / ${HOUR_MS} * ${HOUR_MS} as at, count(*) as transactions, sum(cost)::text as cost
+  from relay_costs where chain = :chain and wallet = :wallet and mined_at >= :from
+  group by 1 order by 1`;
+
+const BURN_DAYS = `
+  select day * ${DAY_MS} as at, sum(transactions)::bigint as transactions, sum(cost)::text as cost
+  from relay_cost_days where chain = :chain and wallet = :wallet and day >= cast(:from as bigint) / ${DAY_MS}
+  group by day having sum(transactions) > 0 order by day`;
+
+const SPENT_TODAY = `
+  select
+    (select coalesce(sum(cost), 0) from relay_cost_days where chain = :chain and wallet = :wallet and day = :day)::text as spent,
+    (select highest from relay_balances where chain = :chain and wallet = :wallet and day = :day)::text as highest`;
+
+/** A replica whose clock or answer is late must not replace a later reading. */
+const RECORD_BALANCE = `
+  insert into relay_balance_hours as kept (chain, wallet, hour, at, balance)
+  values (:chain, :wallet, :hour, :at, cast(:balance as numeric))
+  on conflict (chain, wallet, hour) do update set at = excluded.at, balance = excluded.balance where kept.at < excluded.at`;
+
+const BALANCES = `
+  select at, balance::text from relay_balance_hours
+  where chain = :chain and wallet = :wallet and hour >= :hour and at >= :from order by hour`;
 
 const KEY_OF: Readonly<Record<CostGroup, string>> = {
   trader: `nullif(trader, '')`,

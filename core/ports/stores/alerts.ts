@@ -77,6 +77,8 @@ export interface AlertStore {
   failed(id: bigint, error: string, dueAt: number | null): Promise<void>;
   /** At most `limit` of either state, newest first. */
   undelivered(limit: number): Promise<AlertDelivery[]>;
+  /** Newest first. */
+  lastDelivered(limit: number): Promise<AlertDelivery[]>;
   /** Retries a dead delivery; null when there is none with this id. */
   retry(id: bigint, at: number): Promise<AlertDelivery | null>;
 }

@@ -2,7 +2,8 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 import type { RelayState } from './relay.js';
 
-export const DAY_MS = 86_400_000;
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS);
 
 /** Groupings of costs. */
@@ -79,6 +80,37 @@ export interface Burn {
   readonly weekWei: bigint;
 }
 
+/** What a wallet spent in one step of a series. */
+export interface BurnStep {
+  /** Epoch ms of its beginning. */
+  readonly at: number;
+  readonly transactions: number;
+  readonly costWei: bigint;
+}
+
+export interface RecordedBalance {
+  /** Epoch ms at which a node was asked. */
+  readonly at: number;
+  readonly balanceWei: bigint;
+}
+
+export const BURN_STEPS = { hour: HOUR_MS, day: DAY_MS } as const;
+
+export interface BurnQuery {
+  readonly chain: ChainSlug;
+  readonly wallet: Address;
+  readonly step: keyof typeof BURN_STEPS;
+  /** Epoch ms at which a step begins. */
+  readonly from: number;
+}
+
+/** What the daily budget of a wallet is measured by. Wei. */
+export interface SpentToday {
+  readonly spentWei: bigint;
+  /** Null while no lane has read the balance of the day. */
+  readonly highestBalanceWei: bigint | null;
+}
+
 /** A replica, as the database sees it. */
 export interface LaneOwner {
   /** Null for a local connection without network. */
@@ -94,6 +126,13 @@ export interface LaneOwner {
  */
 export interface GasLedger {
   burn(chain: ChainSlug, wallet: Address, now: number): Promise<Burn>;
+  /** In order; steps without a transaction are left out. */
+  burnSteps(query: BurnQuery): Promise<readonly BurnStep[]>;
+  spentToday(chain: ChainSlug, wallet: Address, now: number): Promise<SpentToday>;
+  /** Keeps the latest balance of each hour, whichever replica read it. */
+  recordBalance(chain: ChainSlug, wallet: Address, read: RecordedBalance): Promise<void>;
+  /** Recorded since `from`, in order, at most one of each hour. */
+  balances(chain: ChainSlug, wallet: Address, from: number): Promise<readonly RecordedBalance[]>;
   costs(query: CostQuery): Promise<Costs>;
   /** From the Diamond's events, by block time; without the share of the referrer's ally. */
   earnings(query: EarningsQuery): Promise<Earnings>;

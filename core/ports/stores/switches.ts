@@ -56,16 +56,20 @@ export interface WalletMode {
   readonly mode: SwitchMode;
   readonly reason: string | null;
   readonly isRetiring: boolean;
+  /** Epoch ms of the last change of the switch that applies; null where it was never touched. */
+  readonly changedAt: number | null;
 }
 
-const RUNNING: WalletMode = { mode: 'running', reason: null, isRetiring: false };
+const RUNNING: WalletMode = { mode: 'running', reason: null, isRetiring: false, changedAt: null };
+
+const strictness = ({ mode }: Pick<WalletMode, 'mode'>): number => SWITCH_MODES.indexOf(mode);
 
 /** The stricter of the wallet's and its chain's switch applies. */
 export function walletModeOf(switches: readonly RelaySwitch[], wallet: Address): WalletMode {
   const own = switches.find((each) => each.wallet === wallet) ?? RUNNING;
   const chains = switches.find((each) => each.wallet === null) ?? RUNNING;
-  const { mode, reason } = SWITCH_MODES.indexOf(chains.mode) >= SWITCH_MODES.indexOf(own.mode) ? chains : own;
-  return { mode, reason, isRetiring: own.isRetiring };
+  const { mode, reason, changedAt } = strictness(chains) >= strictness(own) ? chains : own;
+  return { mode, reason, isRetiring: own.isRetiring, changedAt };
 }
 
 const DOES: Readonly<Record<Exclude<SwitchMode, 'running'>, string>> = {

@@ -34,6 +34,7 @@ import { answeredOrders } from './0043-answered-orders.js';
 import { childrenOfOrders } from './0044-children-of-orders.js';
 import { referrals } from './0046-referrals.js';
 import { unsentGrowth } from './0047-unsent-growth.js';
+import { balanceHours } from './0048-balance-hours.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -74,4 +75,5 @@ export const MIGRATIONS: readonly Migration[] = [
   childrenOfOrders,
   referrals,
   unsentGrowth,
+  balanceHours,
 ];
