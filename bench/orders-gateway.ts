@@ -1,14 +1,11 @@
-import { execFileSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
 import type { Config } from '../core/config/config.js';
+import { built } from './built.js';
 import { createRecording } from './recording.js';
 
 /**
  * A gateway in a process of its own, so that its processor time is nobody else's: no node, no oracle, no load generator. It runs what is
  * built, as production does: the loader that runs sources adds work to every function it loads.
  */
-execFileSync(process.execPath, [fileURLToPath(new URL('../scripts/build.mjs', import.meta.url))]);
-const built = <Module>(path: string): Promise<Module> => import(new URL(`../dist/${path}`, import.meta.url).href) as Promise<Module>;
 const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
 const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
 const { startGateway, startStore } = await built<typeof import('../app/compose/gateway.js')>('app/compose/gateway.js');

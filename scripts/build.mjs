@@ -1,57 +1,131 @@
-// Compiles the sources into dist/, as `npm start` and `npm test` do before anything else. Types are checked by `npm run types`, not here.
+// Makes what `npm start`, `npm test` and the images run, out of the sources, into dist/. Types are checked by `npm run types`, not here.
+// Without a name it makes everything that is not fresh; `node scripts/build.mjs modules` makes the named steps only.
 import './preflight.mjs';
-import { spawn } from 'node:child_process';
-import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isWebFresh } from './build-web.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = path.join(root, 'dist');
-const project = path.join(root, 'tsconfig.build.json');
-const compiler = path.join(root, 'node_modules/typescript7/bin/tsc');
+const stamps = path.join(dist, '.fresh');
+const { include: FOLDERS } = JSON.parse(readFileSync(path.join(root, 'tsconfig.build.json'), 'utf8'));
+
+/**
+ * A step reads `inputs` (files and folders) and writes its outputs into dist/, whose paths it returns. It runs again when an input has
+ * changed, come or gone, or an output is missing. Steps run side by side, so none reads what another one writes.
+ */
+const STEPS = [{ name: 'commands', inputs: [...FOLDERS, 'package-lock.json'], make: bundleCommands }];
+/** Made only when named. */
+const ON_REQUEST = [{ name: 'modules', inputs: FOLDERS, make: transpileModules }];
+
+const OURS = {
+  absWorkingDir: root,
+  outbase: '.',
+  format: 'esm',
+  platform: 'node',
+  target: 'node20',
+  sourcemap: 'linked',
+  sourcesContent: false,
+};
+
+/** Packages that stay packages: with native parts or files of their own, or needed seldom. The rest of each line is what knex can do without. */
+const PACKAGES = [
+  ...['@nomicfoundation/edr', '@bitauth/libauth', 'bufferutil', 'ethers', 'utf-8-validate'],
+  ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-trace'],
+  ...['better-sqlite3', 'mariadb', 'mysql', 'mysql2', 'oracledb', 'pg-native', 'pg-query-stream', 'sqlite3', 'tedious'],
+];
+
+/**
+ * Every command as one program with the packages it uses: finding, reading and linking two thousand small files takes three times as long
+ * as running them. What several commands use lies in dist/chunks, what the sandbox alone uses in dist/sandbox.
+ */
+async function bundleCommands(esbuild) {
+  const { metafile } = await esbuild.build({
+    ...OURS,
+    entryPoints: ['app/cli.ts', 'sandbox/main.ts', ...filesIn('app/commands')].filter((entry) => existsSync(path.join(root, entry))),
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    chunkNames: 'chunks/[name]-[hash]',
+    external: PACKAGES,
+    metafile: true,
+    banner: { js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);" }, // for bundled CommonJS
+  });
+  return Object.keys(metafile.outputs);
+}
+
+/** Each source for itself, for measurements that load parts of the gateway: the loader that runs sources adds work to every function. */
+async function transpileModules(esbuild) {
+  const entryPoints = FOLDERS.flatMap(filesIn).filter((name) => name.endsWith('.ts'));
+  const { metafile } = await esbuild.build({ ...OURS, entryPoints, outdir: 'dist/modules', metafile: true });
+  return Object.keys(metafile.outputs);
+}
+
+function filesIn(entry) {
+  const found = statSync(path.join(root, entry), { throwIfNoEntry: false });
+  if (found === undefined || found.isFile()) return found ? [entry] : [];
+  return readdirSync(path.join(root, entry), { withFileTypes: true }).flatMap((each) => {
+    const name = `${entry}/${each.name}`;
+    return each.isDirectory() ? (each.name === 'node_modules' ? [] : filesIn(name)) : [name];
+  });
+}
+
+/** Times and sizes of all inputs, as text; this script and the settings of the compiler are inputs of every step. */
+const stateOf = ({ inputs }) =>
+  ['scripts/build.mjs', 'tsconfig.json', 'tsconfig.build.json', ...inputs]
+    .flatMap(filesIn)
+    .map((name) => {
+      const { mtimeMs, size } = statSync(path.join(root, name));
+      return `${name} ${mtimeMs} ${size}`;
+    })
+    .join('\n');
+
+const stampOf = ({ name }) => path.join(stamps, `${name}.json`);
+
+function lastMade(step) {
+  try {
+    return JSON.parse(readFileSync(stampOf(step), 'utf8'));
+  } catch {
+    return null; // never made, or the last time was cut short
+  }
+}
+
+async function runStep(step, esbuild, state) {
+  const before = lastMade(step)?.outputs ?? [];
+  rmSync(stampOf(step), { force: true });
+  const outputs = await step.make(esbuild);
+  const kept = new Set(outputs);
+  for (const stale of before) if (!kept.has(stale)) rmSync(path.join(root, stale), { force: true });
+  writeFileSync(stampOf(step), JSON.stringify({ state, outputs }));
+}
 
 function fail(sentence) {
   console.error(sentence);
   process.exit(1);
 }
 
-const sourcesOf = (entry) => {
-  if (!existsSync(path.join(root, entry))) return []; // optional entry
-  return readdirSync(path.join(root, entry), { recursive: true })
-    .map((name) => path.join(entry, name))
-    .filter((name) => name.endsWith('.ts'));
-};
-
-const changedAt = (file) => (existsSync(path.join(root, file)) ? statSync(path.join(root, file)).mtimeMs : 0);
-const outputOf = (source) => path.join('dist', source.replace(/\.ts$/, '.js'));
-
-/** Every source has an output that is younger than it and than the settings of the compiler. */
-function isFresh() {
-  const settings = Math.max(changedAt('tsconfig.json'), changedAt('tsconfig.build.json'));
-  const { include } = JSON.parse(readFileSync(project, 'utf8'));
-  return include.flatMap(sourcesOf).every((source) => changedAt(outputOf(source)) > Math.max(settings, changedAt(source)));
-}
-
-/** Resolves with the exit code; both builds run beside each other. */
-const run = (...programArguments) =>
-  new Promise((resolve) => {
-    spawn(process.execPath, programArguments, { stdio: 'inherit' }).once('exit', (code) => resolve(code ?? 1));
-  });
-
-const isCompiled = isFresh();
-const arePagesBuilt = isWebFresh(root);
-if (!isCompiled || !arePagesBuilt) {
-  if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
+async function openCompiler() {
+  const compiler = await import('esbuild').catch(() => null);
+  if (compiler === null) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
   try {
     mkdirSync(dist, { recursive: true });
+    mkdirSync(stamps, { recursive: true });
     accessSync(dist, constants.W_OK);
   } catch (error) {
     fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
   }
-  const codes = await Promise.all([
-    ...(arePagesBuilt ? [] : [run(path.join(root, 'scripts/build-web.mjs'))]),
-    ...(isCompiled ? [] : [run(compiler, '-p', project)]),
-  ]);
-  process.exitCode = Math.max(...codes);
+  return compiler;
+}
+
+const named = process.argv.slice(2);
+const wanted = named.length === 0 ? STEPS : [...STEPS, ...ON_REQUEST].filter(({ name }) => named.includes(name));
+const due = wanted
+  .map((step) => ({ step, state: stateOf(step), last: lastMade(step) }))
+  .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
+if (due.length > 0) {
+  const esbuild = await openCompiler();
+  const made = await Promise.allSettled(due.map(({ step, state }) => runStep(step, esbuild, state)));
+  // The compiler prints what it cannot read, with file and line; other faults are ours.
+  for (const { reason } of made) if (reason !== undefined && reason.errors === undefined) console.error(reason);
+  if (made.some(({ status }) => status === 'rejected')) process.exitCode = 1;
 }

@@ -146,10 +146,10 @@ describe('a start that cannot succeed', () => {
   });
 
   it('because there is no temporary folder says so', () => {
-    const folder = path.resolve(import.meta.dirname, '../../dist/sandbox/data-folder.js');
-    const use = `(await import(${JSON.stringify(folder)})).openDataFolder(undefined)`;
-    const env = { ...process.env, TMPDIR: '/nowhere' };
-    const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', use], { encoding: 'utf8', env });
+    const folder = path.resolve(import.meta.dirname, '../../sandbox/data-folder.ts');
+    // Set inside, because the loader of sources would make the folder.
+    const use = `process.env.TMPDIR = '/nowhere'; (await import(${JSON.stringify(folder)})).openDataFolder(undefined)`;
+    const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', use], { encoding: 'utf8' });
     expect(status).not.toBe(0);
     expect(stderr).toMatch(/The folder \/nowhere cannot be written to \(ENOENT\); set SANDBOX_DATA/);
   });
@@ -169,9 +169,11 @@ describe('a start that cannot succeed', () => {
        Module._resolveFilename = (name, ...rest) => resolve(name === '@nomicfoundation/edr' ? 'not-installed' : name, ...rest);`,
     );
     // The start itself would make a database beside it.
-    const engine = path.resolve(import.meta.dirname, '../../dist/sandbox/chain/engine.js');
+    const engine = path.resolve(import.meta.dirname, '../../sandbox/chain/engine.ts');
     const use = `const { createEngine } = await import(${JSON.stringify(engine)}); await createEngine({ chainId: 1, genesisTime: 0, balances: new Map() });`;
-    const { status, stderr } = spawnSync(process.execPath, ['--require', hook, '--input-type=module', '-e', use], { encoding: 'utf8' });
+    const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--require', hook, '--input-type=module', '-e', use], {
+      encoding: 'utf8',
+    });
     expect(status).not.toBe(0);
     expect(stderr).toMatch(/The EVM engine of the sandbox does not load .*@nomicfoundation\/edr/);
   });

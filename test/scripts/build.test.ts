@@ -1,5 +1,16 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
@@ -19,13 +30,14 @@ beforeEach(() => {
   ])
     cpSync(path.join(root, name), path.join(copy, name));
   mkdirSync(path.join(copy, 'app'));
-  writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: number = 42;\n');
+  writeFileSync(path.join(copy, 'app/cli.ts'), 'export const answer: number = 42;\n');
 });
 afterEach(() => rmSync(copy, { recursive: true, force: true }));
 
 const install = (): void => symlinkSync(path.join(root, 'node_modules'), path.join(copy, 'node_modules'));
-const build = () => spawnSync(process.execPath, [path.join(copy, 'scripts/build.mjs')], { encoding: 'utf8' });
-const output = (): string => path.join(copy, 'dist/app/main.js');
+const build = (...steps: string[]) => spawnSync(process.execPath, [path.join(copy, 'scripts/build.mjs'), ...steps], { encoding: 'utf8' });
+const chunks = (): string[] => readdirSync(path.join(copy, 'dist/chunks')).filter((name) => name.endsWith('.js'));
+const output = (): string => path.join(copy, 'dist/app/cli.js');
 
 describe('the build', () => {
   it('makes what is missing, also when it was made before', () => {
@@ -42,17 +54,45 @@ describe('the build', () => {
     const first = statSync(output()).mtimeMs;
     build();
     expect(statSync(output()).mtimeMs).toBe(first);
-    writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: number = 43;\n');
+    writeFileSync(path.join(copy, 'app/cli.ts'), 'export const answer: number = 43;\n');
     build();
     expect(readFileSync(output(), 'utf8')).toContain('43');
   });
 
   it('fails on a text it cannot read; types are the business of another script', () => {
     install();
-    writeFileSync(path.join(copy, 'app/main.ts'), 'export const answer: = 42;\n');
-    const { status, stdout } = build();
+    writeFileSync(path.join(copy, 'app/cli.ts'), 'export const answer: = 42;\n');
+    const { status, stderr } = build();
     expect(status).not.toBe(0);
-    expect(stdout).toContain('app/main.ts(1,');
+    expect(stderr).toContain('app/cli.ts:1:');
+    writeFileSync(path.join(copy, 'app/cli.ts'), 'export const answer: string = 42;\n');
+    expect(build()).toMatchObject({ status: 0, stdout: '', stderr: '' });
+  });
+
+  it('joins what a command loads, and removes what is no longer part of it', () => {
+    install();
+    mkdirSync(path.join(copy, 'app/commands'));
+    writeFileSync(path.join(copy, 'app/part.ts'), 'export const shared: { answer: number } = { answer: 42 };\n');
+    const command = (name: string, text: string): void => writeFileSync(path.join(copy, `app/commands/${name}.ts`), text);
+    command('one', "import { shared } from '../part.js';\nconsole.log(shared.answer);\n");
+    command('two', "import { shared } from '../part.js';\nconsole.log(shared.answer + 1);\n");
+    build();
+    const run = (name: string): string =>
+      spawnSync(process.execPath, [path.join(copy, `dist/app/commands/${name}.js`)], { encoding: 'utf8' }).stdout;
+    expect([run('one'), run('two')]).toEqual(['42\n', '43\n']);
+    expect(chunks()).toHaveLength(1);
+    expect(existsSync(path.join(copy, 'dist/app/part.js'))).toBe(false);
+    rmSync(path.join(copy, 'app/commands/two.ts'));
+    build();
+    expect([run('one'), chunks(), existsSync(path.join(copy, 'dist/app/commands/two.js'))]).toEqual(['42\n', [], false]);
+  });
+
+  it('makes each source for itself when asked to', () => {
+    install();
+    writeFileSync(path.join(copy, 'app/part.ts'), 'export const shared: number = 1;\n');
+    expect(build('modules')).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(readFileSync(path.join(copy, 'dist/modules/app/part.js'), 'utf8')).toContain('shared = 1');
+    expect(existsSync(output())).toBe(false);
   });
 
   it('without dependencies asks for them in one line', () => {

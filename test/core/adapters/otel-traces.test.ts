@@ -72,18 +72,18 @@ describe('traces', () => {
   ])('go where %p says', (given: Record<string, string>, url) => expect(settingsOf(given)?.url() ?? null).toBe(url));
 
   it('are not even loaded where no collector is configured', () => {
-    const dist = path.resolve(import.meta.dirname, '../../../dist');
+    const root = path.resolve(import.meta.dirname, '../../..');
     const script = `
       import { createRequire } from 'node:module';
       const { cache } = createRequire(import.meta.url);
       // The library of metrics loads the bare interface for itself.
       const loaded = () => Object.keys(cache).filter((file) => /@opentelemetry\\/(?!api\\/)/.test(file)).length;
-      await import('${dist}/app/compose/gateway.js');
+      await import('${root}/app/compose/gateway.ts');
       const before = loaded();
-      await import('${dist}/core/adapters/telemetry/otel-traces.js');
+      await import('${root}/core/adapters/telemetry/otel-traces.ts');
       console.log(JSON.stringify({ before, after: loaded() > 0 }));
       process.exit(0);`;
-    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', script], { encoding: 'utf8' });
     expect([stdout.trim(), stderr]).toEqual(['{"before":0,"after":true}', '']);
   });
 

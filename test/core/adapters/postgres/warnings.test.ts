@@ -2,15 +2,15 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
 
-const STORE = path.resolve(import.meta.dirname, '../../../../dist/core/adapters/postgres');
+const STORE = path.resolve(import.meta.dirname, '../../../../core/adapters/postgres');
 
 /** Leases asked for at once, as by the followers and wallets of many chains, and a journal whose connection is lost again and again. */
 const SCRIPT = `
-  import { openDatabase } from '${STORE}/open-database.js';
-  import { reachDatabase } from '${STORE}/connect-database.js';
-  import { createLeaseKeeper } from '${STORE}/lease-keeper.js';
-  import { listenToJournal } from '${STORE}/journal-listener.js';
-  import { systemClock } from '${STORE}/../system/clock.js';
+  import { openDatabase } from '${STORE}/open-database.ts';
+  import { reachDatabase } from '${STORE}/connect-database.ts';
+  import { createLeaseKeeper } from '${STORE}/lease-keeper.ts';
+  import { listenToJournal } from '${STORE}/journal-listener.ts';
+  import { systemClock } from '${STORE}/../system/clock.ts';
 
   const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };
   const url = process.env.DATABASE_URL;
@@ -41,7 +41,7 @@ describe('a database that many use at once, and that is lost again and again', (
   it('makes the runtime and the driver warn of nothing', async () => {
     const database = await createEmptyTestDatabase();
     try {
-      const child = spawn(process.execPath, ['--input-type=module', '--trace-warnings', '-e', SCRIPT], {
+      const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--trace-warnings', '-e', SCRIPT], {
         env: { DATABASE_URL: database.url },
         stdio: ['ignore', 'pipe', 'pipe'],
       });
