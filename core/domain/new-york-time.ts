@@ -46,10 +46,16 @@ export function isSummerTime(at: number): boolean {
   return at >= begins && at < ends;
 }
 
-const dayOf = (wallMs: number): CalendarDay => {
+/** The day that was asked for last: callers walk through a day minute by minute, or ask for today all the time. */
+let last: { readonly number: number; readonly day: CalendarDay } | null = null;
+
+function dayOf(wallMs: number): CalendarDay {
+  const number = Math.floor(wallMs / DAY_MS);
+  if (last?.number === number) return last.day;
   const wall = new Date(wallMs);
-  return { date: wall.toISOString().slice(0, 10), weekday: wall.getUTCDay() };
-};
+  last = { number, day: { date: wall.toISOString().slice(0, 10), weekday: wall.getUTCDay() } };
+  return last.day;
+}
 
 /** `at` in epoch ms. */
 export function newYorkTime(at: number): WallTime {

@@ -43,7 +43,21 @@ const WEEKLY: Readonly<Record<Exclude<MarketGroup, 'crypto'>, (day: CalendarDay)
   commodities: commodityWindows,
 };
 
+/** Windows of the days asked for of late; every price tick asks for today's. */
+const known = new Map<string, readonly Window[]>();
+const MOST_KNOWN = 256;
+
 function windowsOn(group: Exclude<MarketGroup, 'crypto'>, day: CalendarDay): readonly Window[] {
+  const key = `${group} ${day.date}`;
+  const found = known.get(key);
+  if (found) return found;
+  if (known.size >= MOST_KNOWN) known.clear();
+  const windows = findWindows(group, day);
+  known.set(key, windows);
+  return windows;
+}
+
+function findWindows(group: Exclude<MarketGroup, 'crypto'>, day: CalendarDay): readonly Window[] {
   const windows = WEEKLY[group](day);
   const holiday = HOLIDAYS.get(day.date);
   if (!holiday) return windows;
