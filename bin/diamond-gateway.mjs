@@ -3,8 +3,10 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 
-const root = path.resolve(import.meta.dirname, '..');
+// `import.meta.dirname` is missing in old versions of Node, which the build refuses in a sentence.
+const root = fileURLToPath(new URL('..', import.meta.url));
 const node = process.execPath;
 
 // A production image has no sources; there the compiled files are all there is.

@@ -33,16 +33,23 @@ export const CATALOGUE = {
       ? "This endpoint needs the operator's token, as Authorization: Bearer <token>."
       : 'This endpoint needs the signature headers of an agent, or an API key where one is accepted.',
   ),
-  INVALID_SIGNATURE: plain(401, 'The signature does not recover to the agent that the request names.'),
+  INVALID_SIGNATURE: plain(
+    401,
+    'The signature is not one of the named signer: sign exactly what is sent, with the domain, chain id and fields that GET /v1/{chain} lists as signing.',
+  ),
   TIMESTAMP_OUT_OF_WINDOW: entry(
     401,
     (d: { timestamp: number; serverTime: number; windowMs: number }) =>
-      `The timestamp ${d.timestamp} is more than ${d.windowMs} ms from the server's ${d.serverTime}.`,
+      `The timestamp ${describeClockGap(d.timestamp, d.serverTime)} At most ${d.windowMs / 1000} s are accepted.`,
   ),
   NONCE_REUSED: entry(401, (d: { nonce: string; lastAccepted?: string }) =>
     d.lastAccepted === undefined ? `The nonce ${d.nonce} was used before.` : `${d.nonce} is not above ${d.lastAccepted}, accepted before.`,
   ),
-  AGENT_UNKNOWN: entry(401, (d: { agent: string }) => `No agent ${d.agent} is registered on this chain.`),
+  AGENT_UNKNOWN: entry(
+    401,
+    (d: { agent: string }) =>
+      `No agent ${d.agent} is registered on this chain: let the trader sign an AgentAuthorization for it and send that to POST /v1/{chain}/agents.`,
+  ),
   API_KEY_UNKNOWN: plain(401, 'The API key is not known on this chain.'),
 
   AGENT_NOT_DELEGATED: entry(
@@ -65,9 +72,10 @@ export const CATALOGUE = {
   ),
   TRADER_MISMATCH: entry(403, (d: { address: string }) => `The credentials do not belong to ${d.address}.`),
 
-  CHAIN_NOT_FOUND: entry(
-    404,
-    (d: { chain: string; available: readonly string[] }) => `There is no chain "${d.chain}" here; served: ${d.available.join(', ')}.`,
+  CHAIN_NOT_FOUND: entry(404, (d: { chain: string; available: readonly string[] }) =>
+    d.chain === ''
+      ? `The URL names no chain; served: ${d.available.join(', ')}. A base URL ends with the chain: /v1/{chain}, /hl/{chain}.`
+      : `There is no chain "${d.chain}" here; served: ${d.available.join(', ')}.`,
   ),
   MARKET_NOT_FOUND: entry(404, (d: { market: string }) => `There is no market ${d.market} on this chain.`),
   ORDER_NOT_FOUND: entry(404, (d: { id: string }) => `No order has the id ${d.id}.`),
@@ -112,12 +120,12 @@ export const CATALOGUE = {
       args?: readonly string[];
       /** `callback`: the request would be mined, but the oracle callback would reject it. */
       stage?: string;
-      funds?: { collateral: string; required: string; balance: string; allowance: string };
+      funds?: WalletFigures;
       approvalTx?: TransactionRequest;
     }) =>
       d.funds === undefined
         ? `The contracts would ${d.stage === 'callback' ? 'refuse the order' : 'revert'} with ${d.errorName}.`
-        : describeFunds(d.funds),
+        : describeFunds(d.funds, d.approvalTx !== undefined),
   ),
   SUBMISSION_MISMATCH: entry(422, (d: { txHash: string }) => `Transaction ${d.txHash} mined without creating an order of this trader.`),
   UNSUPPORTED: entry(422, (d: { reason: string }) => d.reason),
@@ -137,9 +145,36 @@ export const CATALOGUE = {
   ),
 } as const;
 
-function describeFunds(funds: { collateral: string; required: string; balance: string; allowance: string }): string {
-  const { collateral, required, balance, allowance } = funds;
-  return `${required} ${collateral} is needed; the trader holds ${balance} and lets the contracts take ${allowance}.`;
+/** Figures of a trader's wallet, as decimal strings. */
+export interface WalletFigures {
+  collateral: string;
+  required: string;
+  balance: string;
+  allowance: string;
+}
+
+/** Wallets grant the largest number there is where no bound is meant; no supply of a token has as many digits. */
+const UNBOUNDED_DIGITS = 25;
+const isUnbounded = (allowance: string): boolean => allowance.replace(/\..*$/, '').length > UNBOUNDED_DIGITS;
+
+/** `hasTransaction`: the approval stands beside the sentence. Without it the balance is what is short. */
+function describeFunds({ collateral, required, balance, allowance }: WalletFigures, hasTransaction: boolean): string {
+  const allowed = isUnbounded(allowance) ? 'any amount' : allowance;
+  const facts = `${required} ${collateral} is needed; the trader holds ${balance} and lets the contracts take ${allowed}`;
+  return hasTransaction
+    ? `${facts}: the trader has to send details.approvalTx first.`
+    : `${facts}: send ${collateral} to the trader, or order less.`;
+}
+
+const SECOND_MS = 1_000;
+/** A time in seconds is read as one of January 1970. */
+const looksLikeSeconds = (time: number, serverTime: number): boolean => Math.abs(time * SECOND_MS - serverTime) < serverTime / 2;
+
+/** The rest of a sentence that begins with the name of the time: how far it is off, and what to do. */
+export function describeClockGap(time: number, serverTime: number): string {
+  if (looksLikeSeconds(time, serverTime)) return `${time} is in seconds: it has to be in milliseconds, now ${serverTime}.`;
+  const gap = (Math.abs(serverTime - time) / SECOND_MS).toFixed(1);
+  return `${time} is ${gap} s ${time < serverTime ? 'behind' : 'ahead of'} the server's clock, ${serverTime}: set the clock of the client.`;
 }
 
 function describeIssue(issue: Issue): string {

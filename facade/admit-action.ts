@@ -70,7 +70,7 @@ export async function admitAction({ store, access }: Gateway, venue: Venue, admi
   // Reported under the known scope of openings: clients do not know a scope for items.
   refuseExceeded([window, measureWindow('agent-writes', mostItems, usedItems, now)]);
   if (verdict === null || verdict.kind === 'taken') return { kind: 'admitted', agent, kept };
-  return { kind: 'refused', text: nonceText(nonce, verdict) };
+  return { kind: 'refused', text: nonceText(nonce, verdict, now) };
 }
 
 /** For actions refused for every known signer: nothing is counted and no nonce is used. */
@@ -86,9 +86,9 @@ export function refusalOf(
 ): string | null {
   const now = clock.now();
   if (vault !== null) return TEXTS.vault(vault);
-  if (expiresAfter !== null && BigInt(now) > expiresAfter) return TEXTS.expired;
+  if (expiresAfter !== null && BigInt(now) > expiresAfter) return TEXTS.expired(Number(expiresAfter), now);
   const verdict = judgeByClock(nonce, now);
-  return verdict === null || verdict.kind === 'taken' ? null : nonceText(nonce, verdict);
+  return verdict === null || verdict.kind === 'taken' ? null : nonceText(nonce, verdict, now);
 }
 
 /** The agent as a caller of use cases, once it may trade. */

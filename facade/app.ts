@@ -12,6 +12,7 @@ import { createExchangeHandler } from './exchange-handler.js';
 import { createInfoHandler } from './info/info-handler.js';
 import { readBody } from './read-body.js';
 import { sendAnswer } from './send-answer.js';
+import { unknownPathText } from '../http/unknown-path.js';
 
 /** Clients join their base URL and the last segment with one slash, two or none; some lose the chain when its slash is missing. */
 const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;
@@ -48,8 +49,8 @@ export function createFacade(gateway: Gateway, { clientOf, responses, trade }: F
       gateway.metrics.request('facade', operation, answer.status, performance.now() - since);
       scope?.close(operation, answer.status);
     };
-    if (endpoint === undefined) return send(NOWHERE);
-    serve({ gateway, endpoint, slug, client, request, scope, send }, window);
+    if (door === undefined) return send(nowhere(gateway, request));
+    serve({ gateway, door, slug, client, request, scope, send }, window);
   };
 }
 
@@ -63,7 +64,11 @@ function openScope(scopes: RequestScopes, { method = '', headers }: IncomingMess
   });
 }
 
-const NOWHERE: Answer = { status: 404, type: TEXT_TYPE, body: 'There is nothing at this path.' };
+const nowhere = ({ venues }: Gateway, { url = '' }: IncomingMessage): Answer => ({
+  status: 404,
+  type: TEXT_TYPE,
+  body: unknownPathText(url, [...venues.keys()]),
+});
 
 interface Call {
   readonly gateway: Gateway;

@@ -72,7 +72,7 @@ const approvalOf = ({ signed: { values, signatureChainId }, signer }: UserCall, 
   signature,
 });
 
-function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { definition }: Venue): ExchangeReply {
+function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { definition, clock }: Venue): ExchangeReply {
   switch (outcome.kind) {
     case 'approved':
       return { ...DONE, status: 'ok', response: { type: 'default' }, delegationTx: outcome.delegationTx };
@@ -94,7 +94,9 @@ function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { 
       return refused(TEXTS.tooManyAgents(outcome.most));
     case 'nonce':
       return refused(
-        outcome.verdict.kind === 'taken' ? TEXTS.unrecoverable : nonceText(BigInt(String(signed.values.get('nonce'))), outcome.verdict),
+        outcome.verdict.kind === 'taken'
+          ? TEXTS.unrecoverable
+          : nonceText(BigInt(String(signed.values.get('nonce'))), outcome.verdict, clock.now()),
       );
   }
 }
@@ -105,4 +107,4 @@ const notForUs = (tag: string, isTestnet: boolean): string =>
   } The tag is agentNameTag of GET /v1/{chain}; a name has at most 16 characters.`;
 
 const noAccountHint = (chain: string): string =>
-  `The address holds nothing on ${chain}; if it is not the one that signed, other fields were signed than were sent. ${TEXTS.noContracts}`;
+  `The address holds nothing on ${chain}; if it is not the one that signed, other fields were signed than were sent: compare hyperliquidChain, signatureChainId and nonce. ${TEXTS.noContracts}`;

@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { ConnectionLimits } from '../core/access/request-access.js';
 import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from '../core/access/client-address.js';
 import { GatewayError, StartError } from '../core/errors.js';
+import { findPortOwner } from './port-owner.js';
 
 /** Handles upgrade requests. */
 export interface Upgrades {
@@ -220,13 +221,21 @@ function urlHost(host: string): string {
 
 function bind(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => reject(new StartError(refusal(error, host, port), { cause: error })));
+    server.once(
+      'error',
+      (error: NodeJS.ErrnoException) =>
+        void refusal(error, host, port).then((sentence) => reject(new StartError(sentence, { cause: error }))),
+    );
     server.listen(port, host, () => resolve());
   });
 }
 
-function refusal(error: NodeJS.ErrnoException, host: string, port: number): string {
-  if (error.code === 'EADDRINUSE') return `Port ${port} on ${host} is in use; set PORT to another one, or to 0 for any free one.`;
+async function refusal(error: NodeJS.ErrnoException, host: string, port: number): Promise<string> {
+  if (error.code === 'EADDRINUSE') {
+    const owner = await findPortOwner(port);
+    const use = owner === null ? 'is in use' : `is in use by ${owner.program} (pid ${owner.pid})`;
+    return `Port ${port} on ${host} ${use}; end that program, or set PORT to another port, or to 0 for any free one.`;
+  }
   if (error.code === 'EACCES') return `Port ${port} needs rights this process does not have; set PORT to one above 1023.`;
   return `Cannot listen on ${host}:${port}: ${error.code ?? error.message}.`;
 }

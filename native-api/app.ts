@@ -16,6 +16,7 @@ import { OPERATIONS } from './operations/index.js';
 import { addWindows } from '../http/rate-headers.js';
 import { readBody } from '../http/read-body.js';
 import { answerError, sendError } from '../http/respond.js';
+import { unknownPathText } from '../http/unknown-path.js';
 import { nativeRouter } from './router.js';
 
 export interface OtherRoutes {
@@ -59,10 +60,13 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
   app.use(receive(gateway, clientOf, extraRoutes.length > 0));
   app.use(readBody);
   if (gateway.scopes !== null) app.use(enterScope);
-  for (const router of [...extraRoutes, ...operatorRoutes, ...pageRoutes]) app.use(router);
+  for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
   app.use(docsRouter(() => openApiDocument(operations, gateway.access.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, responses));
-  app.use((_request, response) => sendError(response, new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' }), 404));
+  app.use((request, response) => {
+    const reason = unknownPathText(request.originalUrl, [...gateway.venues.keys()]);
+    sendError(response, new GatewayError('UNSUPPORTED', { reason }), 404);
+  });
   app.use(answerError(gateway.log));
   return app;
 }

@@ -13,6 +13,7 @@ import { waitOf } from './prefer.js';
 import { addWindows } from '../http/rate-headers.js';
 import { bodyOf } from '../http/read-body.js';
 import { JSON_TYPE, sendBytes } from '../http/respond.js';
+import { unknownPathText } from '../http/unknown-path.js';
 import { textOf } from './wire/encoder.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
@@ -139,5 +140,6 @@ const refusePath =
   (gateway: Gateway): RequestHandler =>
   (request) => {
     venueOf(gateway, String(request.params['chain']));
-    throw new GatewayError('UNSUPPORTED', { reason: 'There is no such operation on this chain.' });
+    const reason = unknownPathText(request.originalUrl, [...gateway.venues.keys()], 'There is no such operation on this chain.');
+    throw new GatewayError('UNSUPPORTED', { reason });
   };

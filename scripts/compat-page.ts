@@ -21,7 +21,7 @@ const stream = new SubscriptionClient({ transport: new WebSocketTransport({ url:
 });
 await exchange.loadHttpProxyAgent(); // for a stream without TLS alone`,
     notes:
-      'No slash at the end, and never `setSandboxMode`, which replaces the addresses. The tests set `enableRateLimit: false` to be quick; leave it on. It cannot approve an agent: do that with another client or a wallet.',
+      "No slash at the end. `setSandboxMode(true)` replaces `urls.api` by `urls.test`, which leads to Hyperliquid's own testnet: leave it out, or set `urls.test` to the same addresses. The tests set `enableRateLimit: false` to be quick; leave it on. It cannot approve an agent: do that with another client or a wallet.",
   },
   'hyperliquid (nomeida)': {
     code: `import { BASE_URLS, Hyperliquid, WSS_URLS } from 'hyperliquid';

@@ -3,7 +3,9 @@ import { existsSync } from 'node:fs';
 
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
-  console.error(`Diamond Gateway needs Node 20.19 or newer; this is ${process.versions.node}.`);
+  console.error(
+    `Diamond Gateway needs Node 20.19 or newer; this is ${process.versions.node}. Install Node 24 from https://nodejs.org, or with nvm: nvm install 24`,
+  );
   process.exit(1);
 }
 if (!existsSync(new URL('../node_modules/express', import.meta.url))) {

@@ -147,7 +147,10 @@ export const MISTAKES: readonly Mistake[] = [
       vaultBytes(vault),
     ]),
   },
-  { says: 'the source was neither "a" nor "b"', digests: asSource('Mainnet', 'Testnet', 'mainnet', 'testnet', 'A', 'B', '') },
+  {
+    says: 'the source was neither "a" nor "b": sign with "a" as on mainnet, or with "b" as on testnet',
+    digests: asSource('Mainnet', 'Testnet', 'mainnet', 'testnet', 'A', 'B', ''),
+  },
   {
     says: 'it was signed on the domain of this chain; the domain of actions has the chain id 1337',
     digests: onDomain(({ chainId }) => ({ chainId: BigInt(chainId) })),

@@ -1,6 +1,6 @@
 import type { OrderReason } from '../../core/domain/order.js';
 import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.js';
-import type { ErrorDetails, GatewayError } from '../../core/errors.js';
+import type { ErrorDetails, GatewayError, WalletFigures } from '../../core/errors.js';
 import { TRADE_BUSY } from './plan/write-leg.js';
 
 /** Texts about one item. Clients compare the beginnings; every text ends with its asset. */
@@ -123,5 +123,13 @@ const REVERTS: Readonly<Record<string, string>> = {
 
 const isReason = (name: string): name is OrderReason => Object.hasOwn(REASON_TEXTS, name);
 
-const revertText = ({ errorName }: ErrorDetails<'SIMULATION_REVERTED'>): string =>
-  isReason(errorName) ? REASON_TEXTS[errorName] : (REVERTS[errorName] ?? `The contracts would refuse it: ${errorName}.`);
+function revertText({ errorName, funds, approvalTx }: ErrorDetails<'SIMULATION_REVERTED'>): string {
+  if (funds !== undefined) return `${ITEM_TEXTS.margin} ${shortageText(funds, approvalTx !== undefined)}`;
+  return isReason(errorName) ? REASON_TEXTS[errorName] : (REVERTS[errorName] ?? `The contracts would refuse it: ${errorName}.`);
+}
+
+/** Margin is not deposited here: it is taken from the trader's wallet, as far as the trader lets the contracts take it. */
+const shortageText = ({ collateral, required, balance, allowance }: WalletFigures, needsApproval: boolean): string =>
+  needsApproval
+    ? `The order takes ${required} ${collateral} from the trader's wallet, which lets the contracts take ${allowance}: let the trader approve more; GET /v1/{chain}/readiness/{address} has the transaction.`
+    : `The order takes ${required} ${collateral} from the trader's wallet, which holds ${balance}: send ${collateral} to it, or order less.`;

@@ -16,7 +16,7 @@ const LATEST_MS = 7 * 86_400_000;
 /** The dead man's switch: sets, postpones or removes a schedule. */
 export async function runScheduled(work: TradeWork, { time }: TradeActionOf<'scheduleCancel'>): Promise<ExchangeReply> {
   const { gateway, venue, caller, action } = work;
-  if (time !== undefined && time < venue.clock.now() + SOONEST_MS) return refused(TEXTS.scheduledTooSoon);
+  if (time !== undefined && time < venue.clock.now() + SOONEST_MS) return refused(TEXTS.scheduledTooSoon(time, venue.clock.now()));
   if (time !== undefined && time > venue.clock.now() + LATEST_MS) return refused(TEXTS.scheduledTooLate);
   const { trader, agent } = caller;
   // A schedule that cannot be executed is worse than none; removing one is always allowed.

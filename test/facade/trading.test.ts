@@ -261,7 +261,7 @@ describe('a bot', () => {
       { error: 'Post only order would have immediately matched, bbo was 59988.0@60012.0. asset=0' },
       { error: 'Reduce only order would increase position. asset=0' },
       { error: expect.stringMatching(/^Order must have minimum value of \$10\. At 5x the minimum here is \$[\d.]+\. asset=0$/) },
-      { error: 'Insufficient margin to place order. asset=0' },
+      { error: expect.stringMatching(/^Insufficient margin to place order\. The order takes .* which holds .* asset=0$/) },
     ]);
     const least = Number(/minimum here is \$([\d.]+)\./.exec((answers[8] as unknown as { error: string }).error)?.[1]);
     const lots = Math.ceil((least / PRICE) * 100_000);
