@@ -49,8 +49,8 @@ export function createFacade(gateway: Gateway, { clientOf, responses, trade }: F
       gateway.metrics.request('facade', operation, answer.status, performance.now() - since);
       scope?.close(operation, answer.status);
     };
-    if (door === undefined) return send(nowhere(gateway, request));
-    serve({ gateway, door, slug, client, request, scope, send }, window);
+    if (endpoint === undefined) return send(nowhere(gateway, request));
+    serve({ gateway, endpoint, slug, client, request, scope, send }, window);
   };
 }
 

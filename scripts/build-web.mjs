@@ -1,12 +1,9 @@
-// Bundles the pages of web/ into dist/web, as scripts/build.mjs does beside the compiler: hashed names, compressed copies, one list of files.
+// The step of scripts/build.mjs that bundles the pages of web/ into dist/web: hashed names, compressed copies, one list of files.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-
-const ownRoot = fileURLToPath(new URL('..', import.meta.url));
 
 /** A page is a folder of web/ with a main.tsx and a title; adding one is adding a folder and a row. */
 const PAGES = {
@@ -18,24 +15,7 @@ const PAGES = {
 const HASH_LENGTH = 10;
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT } };
 
-const changedAt = (file) => (existsSync(file) ? statSync(file).mtimeMs : 0);
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, HASH_LENGTH);
-
-/** What the pages are made of: their own sources, and those of the client they use. */
-function sourcesOf(root) {
-  const inside = (folder) =>
-    existsSync(path.join(root, folder))
-      ? readdirSync(path.join(root, folder), { recursive: true })
-          .filter((name) => /\.(?:tsx?|css|svg)$/.test(name) && !name.includes('node_modules'))
-          .map((name) => path.join(root, folder, name))
-      : [];
-  return [path.join(root, 'scripts/build-web.mjs'), path.join(root, 'web/NOTICE'), ...inside('web'), ...inside('client')];
-}
-
-export const isWebFresh = (root = ownRoot) => {
-  const built = changedAt(path.join(root, 'dist/web/manifest.json'));
-  return !existsSync(path.join(root, 'web')) || sourcesOf(root).every((source) => built > changedAt(source));
-};
 
 const htmlOf = (title, script, style) => `<!doctype html>
 <html lang="en">
@@ -55,9 +35,8 @@ const htmlOf = (title, script, style) => `<!doctype html>
 </html>
 `;
 
-/** Written into a folder beside it and moved at the end: a gateway that starts meanwhile finds the old pages or the new ones. */
-export async function buildWeb(root = ownRoot) {
-  const { build } = await import('esbuild');
+/** Returns the written files. They are written into a folder beside it and moved at the end: a gateway that starts meanwhile finds the old pages or the new ones. */
+export async function buildWeb({ build }, root) {
   const web = path.join(root, 'web');
   const pages = Object.keys(PAGES).filter((page) => existsSync(path.join(web, page, 'main.tsx')));
   const { outputFiles } = await build({
@@ -75,7 +54,6 @@ export async function buildWeb(root = ownRoot) {
     jsxImportSource: 'preact',
     outdir: path.join(root, 'dist/web/assets'),
     legalComments: 'none',
-    logLevel: 'silent',
   });
   const target = path.join(root, 'dist/web');
   const draft = `${target}.${process.pid}`;
@@ -97,35 +75,21 @@ export async function buildWeb(root = ownRoot) {
   );
   rmSync(target, { recursive: true, force: true });
   renameSync(draft, target);
+  return filesBelow(target).map((name) => path.relative(root, name));
 }
 
-async function compressAll(folder) {
-  const files = readdirSync(folder, { recursive: true })
+const filesBelow = (folder) =>
+  readdirSync(folder, { recursive: true })
     .map((name) => path.join(folder, name))
     .filter((name) => statSync(name).isFile());
+
+async function compressAll(folder) {
   await Promise.all(
-    files.map(async (file) => {
+    filesBelow(folder).map(async (file) => {
       const bytes = readFileSync(file);
       const [br, gz] = await Promise.all([promisify(brotliCompress)(bytes, BROTLI), promisify(gzip)(bytes, { level: 9 })]);
       writeFileSync(`${file}.br`, br);
       writeFileSync(`${file}.gz`, gz);
     }),
   );
-}
-
-/** The reasons of esbuild, one line each, as the compiler prints its own. */
-const reasonsOf = (error) =>
-  Array.isArray(error.errors) && error.errors.length > 0
-    ? error.errors
-        .map(({ location, text }) => `${location ? `${location.file}(${location.line},${location.column}): ` : ''}${text}`)
-        .join('\n')
-    : (error.stack ?? String(error));
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  try {
-    await buildWeb();
-  } catch (error) {
-    console.log(reasonsOf(error));
-    process.exitCode = 1;
-  }
 }

@@ -4,6 +4,7 @@ import './preflight.mjs';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildWeb } from './build-web.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = path.join(root, 'dist');
@@ -14,7 +15,10 @@ const { include: FOLDERS } = JSON.parse(readFileSync(path.join(root, 'tsconfig.b
  * A step reads `inputs` (files and folders) and writes its outputs into dist/, whose paths it returns. It runs again when an input has
  * changed, come or gone, or an output is missing. Steps run side by side, so none reads what another one writes.
  */
-const STEPS = [{ name: 'commands', inputs: [...FOLDERS, 'package-lock.json'], make: bundleCommands }];
+const STEPS = [
+  { name: 'commands', inputs: [...FOLDERS, 'package-lock.json'], make: bundleCommands },
+  { name: 'pages', inputs: ['web', 'client', 'package-lock.json', 'scripts/build-web.mjs'], make: (esbuild) => buildWeb(esbuild, root) },
+];
 /** Made only when named. */
 const ON_REQUEST = [{ name: 'modules', inputs: FOLDERS, make: transpileModules }];
 

@@ -32,7 +32,7 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
           origin: originOf(request),
           chains,
           isSandbox: mode === 'sandbox',
-          headerPrefix: gateway.entrance.headerPrefixes[0] ?? '',
+          headerPrefix: gateway.access.headerPrefixes[0] ?? '',
           operations: OPERATIONS,
           facade: {
             infoTypes: [...INFO_TYPES.keys()],
@@ -65,7 +65,7 @@ const describe = ({ name, version, mode, chains, pages, origin }: Told): object 
 const HOST = /^[\w.:[\]-]{1,255}$/;
 
 /** The address under which a client reached us. Only a trusted proxy is believed that it ended TLS. */
-function createOriginReader({ entrance: { trustedProxies } }: Config): (request: IncomingMessage) => string {
+function createOriginReader({ access: { trustedProxies } }: Config): (request: IncomingMessage) => string {
   return ({ headers, socket }) => {
     const { host = '', 'x-forwarded-proto': given } = headers;
     if (!HOST.test(host)) return '';

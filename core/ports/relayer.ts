@@ -1,7 +1,7 @@
 import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from './stores/orders.js';
 import type { ExchangeRecord } from './stores/exchange.js';
-import type { Mined, RelayedOrder, RelayJob, RelayRequest, Fence, LaneHealth } from './stores/relay.js';
+import type { Mined, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ANY } from '../../core/config/rules.js';
 import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
 import { dayOf } from '../../core/ports/stores/gas.js';
-import { describeStanding } from '../../core/trading/rules-standing.js';
+import { describeRules } from '../../core/trading/describe-rules.js';
 import type { Address } from '../../core/types.js';
 import { operatorRoute } from './operator-route.js';
 
@@ -32,7 +32,7 @@ export const QUOTA_ROUTES = [
       const shown = known.slice(0, limit);
       return {
         chain: venue.definition.slug,
-        traders: await Promise.all(shown.map((trader) => describeStanding(gateway, venue, trader))),
+        traders: await Promise.all(shown.map((trader) => describeRules(gateway, venue, trader))),
         leftOut: known.length - shown.length,
       };
     },

@@ -68,7 +68,7 @@ describe("the history of a relayer's wallet", () => {
 
   it('keeps one balance of each hour, the latest, whoever read it and in whatever order', async () => {
     const { gas } = sandbox.gateway.store;
-    const other = `0x${'77'.repeat(20)}`;
+    const other: Address = `0x${'77'.repeat(20)}`;
     const hour = 2_000_000 * HOUR_MS;
     await gas.recordBalance(CHAIN, other, { at: hour + 600, balanceWei: 2n ** 100n });
     await gas.recordBalance(CHAIN, other, { at: hour + 500, balanceWei: 5n });
