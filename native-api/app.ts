@@ -51,7 +51,15 @@ export interface HostOptions {
 }
 
 /** The HTTP host. Bytes are kept as they arrive; the operation parses them, never the host. */
-export function createHost({ gateway, operations, extraRoutes, operatorRoutes = [], pageRoutes = [], clientOf, responses }: HostOptions): Express {
+export function createHost({
+  gateway,
+  operations,
+  extraRoutes,
+  operatorRoutes = [],
+  pageRoutes = [],
+  clientOf,
+  responses,
+}: HostOptions): Express {
   const app = express();
   app.disable('x-powered-by');
   app.set('etag', false);
@@ -60,7 +68,7 @@ export function createHost({ gateway, operations, extraRoutes, operatorRoutes = 
   app.use(receive(gateway, clientOf, extraRoutes.length > 0));
   app.use(readBody);
   if (gateway.scopes !== null) app.use(enterScope);
-  for (const router of [...extraRoutes, ...operatorRoutes]) app.use(router);
+  for (const router of [...extraRoutes, ...operatorRoutes, ...pageRoutes]) app.use(router);
   app.use(docsRouter(() => openApiDocument(operations, gateway.access.headerPrefixes[0] ?? '')));
   app.use(nativeRouter(gateway, operations, responses));
   app.use((request, response) => {

@@ -18,7 +18,7 @@ const { include: FOLDERS } = JSON.parse(readFileSync(path.join(root, 'tsconfig.b
 const STEPS = [
   { name: 'commands', inputs: [...FOLDERS, 'package-lock.json'], make: bundleCommands },
   { name: 'pages', inputs: ['web', 'client', 'package-lock.json', 'scripts/build-web.mjs'], make: (esbuild) => buildWeb(esbuild, root) },
-];
+].filter(({ inputs: [first] }) => existsSync(path.join(root, first)));
 /** Made only when named. */
 const ON_REQUEST = [{ name: 'modules', inputs: FOLDERS, make: transpileModules }];
 
