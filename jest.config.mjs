@@ -1,9 +1,15 @@
-// `npm run test:slow` runs what takes minutes and changes seldom; `npm test` everything else.
+// `npm run test:slow` runs what takes minutes and changes seldom, `npm run test:pages` what needs a browser; `npm test` everything else.
 const isSlow = process.env.SLOW_TESTS === '1';
+const arePages = process.env.PAGE_TESTS === '1';
+const fast = arePages ? '<rootDir>/test/pages/**/*.test.ts' : '<rootDir>/test/**/*.test.ts';
 
 export default {
-  testMatch: [isSlow ? '<rootDir>/test/**/*.slow.test.ts' : '<rootDir>/test/**/*.test.ts'],
-  testPathIgnorePatterns: ['/node_modules/', ...(isSlow ? [] : ['\\.slow\\.test\\.ts$'])],
+  testMatch: [isSlow ? '<rootDir>/test/**/*.slow.test.ts' : fast],
+  testPathIgnorePatterns: [
+    '/node_modules/',
+    ...(isSlow ? [] : ['\\.slow\\.test\\.ts$']),
+    ...(isSlow || arePages ? [] : ['<rootDir>/test/pages/']),
+  ],
   testRunner: '<rootDir>/test/runner/measured-runner.cjs',
   reporters: ['default', '<rootDir>/test/runner/dearest-files.cjs'],
   runtime: '<rootDir>/test/runner/shared-runtime.cjs',
