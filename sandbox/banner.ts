@@ -1,28 +1,32 @@
-import { DEMO_ROLES } from './accounts.js';
 import type { SandboxControls } from './controls.js';
 
-/** Shown once, when everything is ready. */
-export function banner(url: string, controls: SandboxControls, operatorToken: string | null): string {
-  const [first] = controls.chains;
-  const slug = first?.definition.slug ?? '';
+const USUAL_PORT = '8080';
+
+/**
+ * Shown once, when everything is ready. It fits a terminal of 24 lines and 80 columns, so that nothing has scrolled away when a newcomer
+ * looks at it.
+ */
+export function banner(url: string, { chains }: Pick<SandboxControls, 'chains'>, operatorToken: string | null): string {
+  const slugs = chains.map(({ definition }) => definition.slug);
+  const [only = ''] = slugs;
+  const chain = slugs.length === 1 ? only : '{chain}';
+  // The examples expect the usual port unless an argument names another address.
+  const [argument, npmArgument] = new URL(url).port === USUAL_PORT ? ['', ''] : [` ${url}`, ` -- ${url}`];
   return [
     '',
     `  Diamond Gateway sandbox is ready: ${url}`,
     '',
-    ...controls.chains.map(
-      ({ definition, rpcUrl }) => `  native API   ${url}/v1/${definition.slug}   (node ${rpcUrl}, chain id ${definition.chainId})`,
-    ),
+    `  Look at it    ${url}/   (also /connect, /account, /operator)`,
+    `  Native API    ${url}/v1/${chain}   (documented at /docs)`,
+    `  Facade        ${url}/hl/${chain}   (for Hyperliquid bots)`,
+    ...(slugs.length === 1 ? [] : [`  Chains        ${slugs.slice(0, 3).join(', ')}${slugs.length > 3 ? ', …' : ''}`]),
+    `  Accounts      ${url}/sandbox   (public demo keys: send them nothing of value)`,
+    `  Operator      token ${operatorToken ?? 'as OPERATOR_TOKEN says'}`,
     '',
-    '  demo accounts (keys follow from SANDBOX_SEED and are public: never send them anything of value)',
-    ...DEMO_ROLES.map((role) => `  ${role.padEnd(10)} ${controls.accounts[role].address}`),
-    '',
-    '  first steps',
-    `  curl -s ${url}/v1/${slug}/markets`,
-    `  curl -s ${url}/v1/${slug}/prices`,
-    `  curl -s -X POST ${url}/sandbox/price -d '{"market":"BTC/USD","price":"65000"}'`,
-    '',
-    '  the operator of the relayer',
-    `  curl -s -H "Authorization: Bearer ${operatorToken ?? '$OPERATOR_TOKEN'}" ${url}/relayer/status`,
+    '  Next, in another terminal:',
+    `    npm run demo${npmArgument}`,
+    `    node examples/native-agent.mjs${argument}`,
+    `    node examples/nktkas-bot.mjs${argument}`,
     '',
     '  Ctrl-C ends everything.',
     '',

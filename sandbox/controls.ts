@@ -36,8 +36,19 @@ export interface PriceControls {
   pauseFeed(paused: boolean): void;
 }
 
+/** The hosts of the protocol that a gateway reads, as the sandbox serves them. */
+export interface BackendAddresses {
+  /** Parameters and events of the chain: `BACKEND_URL_<CHAIN>` of a production gateway. */
+  readonly backendUrl: string;
+  /** Prices and charts: `PRICING_URL`. */
+  readonly pricingUrl: string;
+  /** History of all chains: `GLOBAL_URL`. */
+  readonly globalUrl: string;
+}
+
 export interface SandboxControls {
   readonly seed: string;
+  readonly backendOf: (slug: ChainSlug) => BackendAddresses;
   readonly accounts: SandboxAccounts;
   readonly chains: readonly ChainControls[];
   readonly prices: PriceControls;

@@ -164,11 +164,12 @@ function chainOf({ chains }: SandboxControls, slug: string | undefined): ChainCo
   return chain;
 }
 
-const describe = ({ seed, accounts, chains, relayer }: SandboxControls): object => ({
+const describe = ({ seed, accounts, chains, relayer, backendOf }: SandboxControls): object => ({
   chains: chains.map(({ definition, rpcUrl, collaterals }) => ({
     chain: definition.slug,
     chainId: definition.chainId,
     rpcUrl,
+    ...backendOf(definition.slug),
     diamond: definition.diamond,
     relayer,
     collaterals,

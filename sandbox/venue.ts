@@ -1,5 +1,6 @@
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
+import type { ChainSlug } from '../core/chains/chains.js';
 import type { ChainConfig } from '../core/config/config.js';
 import { NO_REFERRERS } from '../core/trading/referrers.js';
 import type { Lifecycle } from '../app/lifecycle.js';
@@ -9,7 +10,7 @@ import { createPriceBackend } from './backend/price-backend.js';
 import { createPriceControls } from './backend/price-controls.js';
 import { createPriceWalk } from './backend/price-walk.js';
 import type { Progress } from './banner.js';
-import type { SandboxControls } from './controls.js';
+import type { BackendAddresses, SandboxControls } from './controls.js';
 import type { DataFolder } from './data-folder.js';
 import { keepPrices, readPrices } from './kept-prices.js';
 import { SANDBOX_MARKETS } from './markets.js';
@@ -98,10 +99,16 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
     for (const chain of chains) chain.lookAt(pairIndex);
   });
 
+  const backendOf = (slug: ChainSlug): BackendAddresses => ({
+    backendUrl: backend.backendUrl(slug),
+    pricingUrl: backend.pricingUrl,
+    globalUrl: backend.pricingUrl,
+  });
   return {
     chains,
     controls: {
       seed: settings.SANDBOX_SEED,
+      backendOf,
       accounts,
       chains: chains.map(({ controls }) => controls),
       prices: createPriceControls(walk, hours, backend),
@@ -111,9 +118,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
       chain: controls.definition,
       rpcUrls: [gatewayRpcUrl],
       wsUrls: [gatewayRpcUrl.replace(/^http/, 'ws')],
-      backendUrl: backend.backendUrl(controls.definition.slug),
-      pricingUrl: backend.pricingUrl,
-      globalUrl: backend.pricingUrl,
+      ...backendOf(controls.definition.slug),
       startBlock: 0n,
       relayer: { keys: () => [accounts.relayer.privateKey], maxFeePerGas: SANDBOX_MAX_FEE },
       referrers: settings.referrers.get(controls.definition.slug) ?? NO_REFERRERS,

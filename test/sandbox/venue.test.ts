@@ -171,6 +171,10 @@ describe('the levers of the sandbox', () => {
         {
           chain: 'arbitrum-sepolia',
           chainId: 421614,
+          rpcUrl: chain().rpcUrl,
+          backendUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/),
+          pricingUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/),
+          globalUrl: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+/),
           diamond: chain().definition.diamond,
           collaterals: expect.arrayContaining([expect.objectContaining({ symbol: 'USDC', decimals: 6, index: 3 })]),
         },
