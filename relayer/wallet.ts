@@ -1,4 +1,5 @@
-import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
+import { createECDH } from 'node:crypto';
+import { privateKeyToAccount, publicKeyToAddress } from 'viem/accounts';
 import { bytesToHex, hexToBytes, keccak256, serializeTransaction } from 'viem/utils';
 import type { Attempt } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
@@ -28,7 +29,14 @@ const complete = (transaction: Unsigned) => ({ ...transaction, type: 'eip1559', 
 
 export function createWallet(privateKey: Hex, curve: SigningCurve | null = null): Wallet {
   const sign = curve === null ? slowly(privateKey) : quickly(privateKey, curve);
-  return { address: privateKeyToAddress(privateKey).toLowerCase() as Address, sign };
+  return { address: addressOf(privateKey), sign };
+}
+
+/** By the runtime's own curve: the library's would first compute tables that only its signatures need. */
+function addressOf(privateKey: Hex): Address {
+  const curve = createECDH('secp256k1');
+  curve.setPrivateKey(privateKey.slice(2), 'hex');
+  return publicKeyToAddress(`0x${curve.getPublicKey('hex')}`).toLowerCase() as Address;
 }
 
 function slowly(privateKey: Hex): Wallet['sign'] {

@@ -1,6 +1,7 @@
-import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
+import type { PrivateKeyAccount } from 'viem/accounts';
 import { demoKey } from '../core/config/demo-key.js';
 import type { Hex } from '../core/types.js';
+import { localSigner } from './local-signer.js';
 
 /** `operator` runs the venue (oracle, keeper, faucet); the others are for users and listed in `GET /sandbox`. */
 export const DEMO_ROLES = ['trader', 'agent', 'hl-trader', 'hl-agent'] as const;
@@ -17,7 +18,7 @@ export interface SandboxAccount {
 /** Keys are derived from the seed alone; production refuses them. */
 export function sandboxAccount(seed: string, role: SandboxRole): SandboxAccount {
   const privateKey = demoKey(seed, role);
-  const signer = privateKeyToAccount(privateKey);
+  const signer = localSigner(privateKey);
   return { role, address: signer.address, privateKey, signer };
 }
 

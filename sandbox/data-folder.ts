@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StartError } from '../core/errors.js';
@@ -24,6 +24,12 @@ export function openDataFolder(chosen: string | undefined): DataFolder {
     prices: chosen === undefined ? null : path.join(root, 'prices.json'),
     remove: () => chosen === undefined && rmSync(root, { recursive: true, force: true }),
   };
+}
+
+/** The folder of the package: compiled code lies deeper in it than the sources. */
+export function findPackage(from = import.meta.dirname): string {
+  const parent = path.dirname(from);
+  return parent === from || existsSync(path.join(from, 'package.json')) ? from : findPackage(parent);
 }
 
 function lasting(folder: string): string {

@@ -1,10 +1,11 @@
 import { encodeFunctionData, parseAbi, parseEther, parseUnits } from 'viem';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
+import { generatePrivateKey } from 'viem/accounts';
 import { diamondAbi } from '../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../core/types.js';
 import type { AdminMethod } from './chain/chain-node.js';
 import { tokenAbi } from './contracts/artefact.js';
 import type { Rpc } from './local-client.js';
+import { localSigner } from './local-signer.js';
 import { createSender, type Sender } from './sender.js';
 
 export interface SandboxCollateral {
@@ -61,7 +62,7 @@ export function createFaucet(options: FaucetOptions): Faucet {
   }
 
   async function equip(privateKey: Hex, { usdc, dai, eth, approve, delegate }: Parameters<Faucet['equip']>[1]): Promise<void> {
-    const signer = privateKeyToAccount(privateKey);
+    const signer = localSigner(privateKey);
     if (eth !== undefined) await addGas(signer.address, eth);
     const own = createSender(options.rpc, options.chainId, signer, 'modest');
     const hashes = [...mint('USDC', signer.address, usdc), ...mint('DAI', signer.address, dai)];
@@ -89,7 +90,7 @@ export function createFaucet(options: FaucetOptions): Faucet {
     async createTrader(equipment) {
       const privateKey = generatePrivateKey();
       await equip(privateKey, equipment);
-      return { address: privateKeyToAccount(privateKey).address, privateKey };
+      return { address: localSigner(privateKey).address, privateKey };
     },
   };
 }

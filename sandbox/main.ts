@@ -3,9 +3,8 @@ import { systemClock } from '../core/adapters/system/clock.js';
 import { forgetSecrets } from '../core/config/secrets.js';
 import { readLauncher, readOrExit, runProgram } from '../app/lifecycle.js';
 import { readSettings } from '../app/read-settings.js';
-import { banner } from './banner.js';
+import { layGround } from './ground.js';
 import { readSandboxSettings } from './settings.js';
-import { startSandbox } from './start-sandbox.js';
 
 /** `npm start`: the whole venue on loopback. */
 const { settings } = readOrExit(() => readSettings(process.env, readSandboxSettings));
@@ -18,13 +17,9 @@ await runProgram({
   clock,
   launcher: readLauncher(process.env),
   async run(lifecycle) {
-    const { url, controls, publicToken } = await startSandbox({
-      settings,
-      lifecycle,
-      clock,
-      log,
-      write: (line) => process.stdout.write(line),
-    });
-    process.stdout.write(`${banner(url, controls, publicToken)}\n`);
+    const common = { settings, lifecycle, clock, log };
+    const ground = await layGround(common);
+    const { runSandbox } = await import('./run.js');
+    await runSandbox(common, ground);
   },
 });

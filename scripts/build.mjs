@@ -46,7 +46,9 @@ const PACKAGES = [
 async function bundleCommands(esbuild) {
   const { metafile } = await esbuild.build({
     ...OURS,
-    entryPoints: ['app/cli.ts', 'sandbox/main.ts', ...filesIn('app/commands')].filter((entry) => existsSync(path.join(root, entry))),
+    entryPoints: ['app/cli.ts', 'sandbox/main.ts', 'sandbox/run.ts', ...filesIn('app/commands')].filter((entry) =>
+      existsSync(path.join(root, entry)),
+    ),
     outdir: 'dist',
     bundle: true,
     splitting: true,

@@ -5,7 +5,7 @@ import { createBackendNotices } from '../../core/adapters/backend/notices.js';
 import { createHttp } from '../../core/adapters/backend/http.js';
 import { readRelease } from '../../core/adapters/telemetry/own-release.js';
 import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
-import { openDatabase } from '../../core/adapters/postgres/open-database.js';
+import { openDatabase, type OpenDatabaseOptions } from '../../core/adapters/postgres/open-database.js';
 import { systemRandom } from '../../core/adapters/system/random.js';
 import { createRequestAccess } from '../../core/access/request-access.js';
 import type { Config, DatabaseConfig } from '../../core/config/config.js';
@@ -42,11 +42,23 @@ interface Surroundings {
   readonly log: Logger;
 }
 
-/** Opens and migrates the database: the first slow step, which can run beside others. */
-export function startStore({ lifecycle, clock, log }: Surroundings, database: DatabaseConfig): Promise<Store> {
+/** Opens and migrates the database: the first slow step, which can run beside others. `server`: see OpenDatabaseOptions. */
+export function startStore(
+  { lifecycle, clock, log }: Surroundings,
+  database: DatabaseConfig,
+  server?: OpenDatabaseOptions['server'],
+): Promise<Store> {
   return lifecycle.start(
     'database',
-    () => openDatabase({ ...database, clock, log, signal: lifecycle.stopping, onFailure: (error) => lifecycle.fail(error) }),
+    () =>
+      openDatabase({
+        ...database,
+        clock,
+        log,
+        signal: lifecycle.stopping,
+        onFailure: (error) => lifecycle.fail(error),
+        ...(server && { server }),
+      }),
     (made) => made.close(),
     database.kind === 'server' ? { withinMs: LAST_WORDS.withinMs } : {},
   );

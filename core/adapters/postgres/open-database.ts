@@ -4,7 +4,7 @@ import type { Logger } from '../../ports/log.js';
 import type { Clock } from '../../ports/clock.js';
 import { redactText, redactUrl } from '../../observability/redact.js';
 import { createStore, type KnexStore } from './create-store.js';
-import { startEmbeddedPostgres } from './embedded/start-embedded-postgres.js';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/start-embedded-postgres.js';
 import { isDistrusted, isShutOut, isUnavailable } from './faults.js';
 import { migrate } from './migrate.js';
 import { StoreStartError } from './store-start-error.js';
@@ -17,6 +17,8 @@ export type OpenDatabaseOptions = DatabaseConfig & {
   readonly onFailure?: (error: StoreStartError) => void;
   /** False for an embedded server whose data may be lost in a power cut. */
   readonly durable?: boolean;
+  /** An embedded server that is being started, and will be stopped, by the caller; without it one is started here. */
+  readonly server?: Promise<Pick<EmbeddedPostgres, 'url'>>;
 };
 
 interface Server {
@@ -43,8 +45,10 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
 }
 
 async function serverOf(options: OpenDatabaseOptions): Promise<Server & { readonly stop: () => Promise<void> }> {
-  if (options.kind === 'embedded') return startEmbeddedPostgres(options);
-  return { url: options.url, ...(options.ca === undefined ? {} : { ca: options.ca }), stop: () => Promise.resolve() };
+  const none = (): Promise<void> => Promise.resolve();
+  if (options.kind === 'embedded')
+    return options.server === undefined ? startEmbeddedPostgres(options) : { url: (await options.server).url, stop: none };
+  return { url: options.url, ...(options.ca === undefined ? {} : { ca: options.ca }), stop: none };
 }
 
 const poolOf = ({ poolSize, limits }: OpenDatabaseOptions): { poolSize?: number; limits?: DatabaseLimits } => ({

@@ -68,15 +68,18 @@ export function probe(native: string, home: string, account: Account): Promise<P
   });
 }
 
-/** Binaries the account can run: the package's own, or a copy where the account cannot reach the package or links cannot be made. */
-export async function usableBinaries(packaged: string, home: string, account: Account): Promise<string> {
+/**
+ * Binaries the account can run: the package's own, or a copy where the account cannot reach the package or links cannot be made.
+ * `runs`: the package's own were tried already.
+ */
+export async function usableBinaries(packaged: string, home: string, account: Account, runs: boolean): Promise<string> {
   if (!(await stat(path.join(packaged, 'bin/postgres')).catch(() => null)))
     throw new StoreStartError('package-missing', `There is no PostgreSQL in ${packaged}: install its package again, or set DATABASE_URL.`);
   const complete = await makeLinks(packaged).then(
     () => true,
     () => false,
   );
-  if (complete && (await probe(packaged, home, account)) === 'runs') return packaged;
+  if (complete && (runs || (await probe(packaged, home, account)) === 'runs')) return packaged;
   const copy = await privateCopy(packaged, home);
   if ((await probe(copy, home, account)) === 'runs') return copy;
   throw new StoreStartError(

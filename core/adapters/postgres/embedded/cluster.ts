@@ -4,6 +4,7 @@ import path from 'node:path';
 import { StoreStartError } from '../store-start-error.js';
 import type { Account } from './account.js';
 import { runGuarded } from './guard.js';
+import { openPattern } from './cluster-pattern.js';
 import { codeOf, folderUnusable, halfMadeName, sweepHalfMade } from './home.js';
 
 /** The major version as in the file PG_VERSION. */
@@ -17,6 +18,8 @@ export interface ClusterPlace {
   readonly account: Account;
   readonly native: string;
   readonly durable: boolean;
+  /** A folder with patterns to copy instead of setting up a cluster that is not durable; null for none. */
+  readonly patterns: string | null;
   readonly signal: AbortSignal;
 }
 
@@ -46,7 +49,7 @@ async function makeCluster(place: ClusterPlace): Promise<void> {
   try {
     await mkdir(fresh);
     await chmod(fresh, place.account.switch ? 0o711 : 0o700);
-    await initialise(place, fresh);
+    await fill(place, fresh);
     if (place.durable) await syncFolder(fresh);
     await rename(fresh, clusterFolder(place.home));
     if (place.durable) await syncFolder(place.home);
@@ -54,6 +57,15 @@ async function makeCluster(place: ClusterPlace): Promise<void> {
     await rm(fresh, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
     if (codeOf(error) !== 'ENOTEMPTY' && codeOf(error) !== 'EEXIST') throw error; // another process was faster; its cluster is used
   }
+}
+
+async function fill(place: ClusterPlace, fresh: string): Promise<void> {
+  const { patterns, durable, native, account } = place;
+  if (patterns === null || durable) return initialise(place, fresh);
+  const pattern = await openPattern(patterns, native, account, INITDB);
+  if (await pattern.copyTo(fresh)) return;
+  await initialise(place, fresh);
+  await pattern.keep(fresh);
 }
 
 async function initialise({ folder, account, native, durable, signal }: ClusterPlace, fresh: string): Promise<void> {

@@ -24,6 +24,8 @@ export interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
   /** Called once when the server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
+  /** Where copies of a new cluster that is not durable come from, and are kept for the next time. */
+  readonly patterns?: string;
   /** A folder with `bin`, `lib` and `share` instead of the npm package's. */
   readonly binaries?: string;
 }
@@ -48,10 +50,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const startedAt = clock.now();
   const folder = await prepareFolder(options.folder);
   const packaged = options.binaries ?? packagedBinaries();
-  const home = await homeOf(folder, packaged, log);
+  const { home, runs } = await homeOf(folder, packaged, log);
   const account = await serverAccount(dataFolder(home));
-  const native = await usableBinaries(packaged, home, account);
-  const { password, made } = await ensureCluster({ folder, home, account, native, durable, signal });
+  const native = await usableBinaries(packaged, home, account, runs);
+  const { password, made } = await ensureCluster({ folder, home, account, native, durable, patterns: options.patterns ?? null, signal });
   const owner = formatIdentity(await ownIdentity());
   const plan: ServerPlan = { folder, dataFolder: dataFolder(home), native, account, owner, durable, clock, log };
   const server = await startServer(plan, signal);
@@ -79,12 +81,14 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /** The folder itself, unless we are root and the server's account cannot reach it, for example inside /root. */
-async function homeOf(folder: string, packaged: string, log: Logger): Promise<string> {
+async function homeOf(folder: string, packaged: string, log: Logger): Promise<{ readonly home: string; readonly runs: boolean }> {
   const account = await serverAccount(dataFolder(folder));
-  if (!account.switch || (await probe(packaged, folder, account)) !== 'home-unreachable') return folder;
+  if (!account.switch) return { home: folder, runs: false };
+  const found = await probe(packaged, folder, account);
+  if (found !== 'home-unreachable') return { home: folder, runs: found === 'runs' };
   const home = await reachableHome(folder);
   log.info('postgres.data-elsewhere', { folder, home, because: 'the account that runs PostgreSQL cannot reach the folder' });
-  return home;
+  return { home, runs: false };
 }
 
 const PORT_TRIES = 20;

@@ -1,0 +1,64 @@
+import path from 'node:path';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { entranceSettings } from '../core/access/entrance-variables.js';
+import type { DatabaseConfig } from '../core/config/database.js';
+import { poolSizeFor } from '../core/config/database-pool.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Lifecycle } from '../app/lifecycle.js';
+import { listen, type Listening } from '../http/listen.js';
+import { findPackage, openDataFolder, type DataFolder } from './data-folder.js';
+import type { SandboxSettings } from './settings.js';
+
+/** What a start needs first, and what takes long without our processor: while the database server starts, the rest can be loaded. */
+export interface Ground {
+  readonly http: Listening;
+  readonly folder: DataFolder;
+  readonly database: DatabaseConfig;
+  /** Absent if the database is somebody else's. */
+  readonly server?: Promise<EmbeddedPostgres>;
+}
+
+export interface GroundOptions {
+  readonly settings: SandboxSettings;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export async function layGround({ settings, lifecycle, clock, log }: GroundOptions): Promise<Ground> {
+  const http = await lifecycle.start(
+    'http',
+    () => {
+      const { connections, trustedProxies } = entranceSettings(settings);
+      const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
+      return listen(settings.HOST, settings.PORT, { connections, trustedProxies, onFault });
+    },
+    (made) => made.close(),
+  );
+  const folder = await lifecycle.start(
+    'data folder',
+    () => openDataFolder(settings.SANDBOX_DATA),
+    (made) => made.remove(),
+  );
+  const database = databaseOf(settings, folder);
+  if (database.kind !== 'embedded') return { http, folder, database };
+  const options = { ...database, clock, log, signal: lifecycle.stopping, patterns: patternFolder() };
+  const server = lifecycle.start(
+    'database server',
+    () => startEmbeddedPostgres({ ...options, onFailure: (error) => lifecycle.fail(error) }),
+    (made) => made.stop(),
+  );
+  server.catch(() => undefined); // whoever opens the database meets the failure
+  return { http, folder, database, server };
+}
+
+/** Each chain of the sandbox has one relayer. */
+function databaseOf({ DATABASE_URL, DATABASE_POOL, SANDBOX_CHAINS, SANDBOX_DATA }: SandboxSettings, folder: DataFolder): DatabaseConfig {
+  const poolSize = poolSizeFor(DATABASE_POOL, { chains: SANDBOX_CHAINS.length, wallets: SANDBOX_CHAINS.length });
+  if (DATABASE_URL !== undefined) return { ...DATABASE_URL, poolSize };
+  return { kind: 'embedded', folder: folder.postgres, durable: SANDBOX_DATA !== undefined, poolSize };
+}
+
+/** Where tools keep what they can make again; `npm ci` clears it. */
+const patternFolder = (): string => path.join(findPackage(), 'node_modules/.cache/diamond-gateway');

@@ -1,0 +1,42 @@
+import { createECDH } from 'node:crypto';
+import { hashMessage, hashTypedData, keccak256, serializeTransaction, signatureToHex } from 'viem';
+import { privateKeyToAccount, publicKeyToAddress, toAccount, type PrivateKeyAccount } from 'viem/accounts';
+import { loadSecp256k1Addon } from '../core/adapters/crypto/secp256k1-addon.js';
+import type { Hex } from '../core/types.js';
+
+const addon = loadSecp256k1Addon();
+
+/**
+ * An account of the sandbox. With the native curve it signs the same bytes as the library's own, whose curve in JavaScript first computes
+ * tables that take longer than all signatures of a start together.
+ */
+export function localSigner(privateKey: Hex): PrivateKeyAccount {
+  if (addon === null) return privateKeyToAccount(privateKey);
+  const key = Buffer.from(privateKey.slice(2), 'hex');
+  const publicKey: Hex = `0x${publicKeyOf(key).toString('hex')}`;
+  const { ecdsaSign } = addon;
+
+  const signHash = (hash: Hex): { r: Hex; s: Hex; yParity: number; v: bigint } => {
+    const { signature, recid } = ecdsaSign(Buffer.from(hash.slice(2), 'hex'), key);
+    const text = Buffer.from(signature).toString('hex');
+    return { r: `0x${text.slice(0, 64)}`, s: `0x${text.slice(64)}`, yParity: recid, v: BigInt(recid + 27) };
+  };
+  const sign = (hash: Hex): Promise<Hex> => Promise.resolve(signatureToHex(signHash(hash)));
+
+  const account = toAccount({
+    address: publicKeyToAddress(publicKey),
+    sign: ({ hash }) => sign(hash),
+    signAuthorization: (authorization) => privateKeyToAccount(privateKey).signAuthorization(authorization),
+    signMessage: ({ message }) => sign(hashMessage(message)),
+    signTypedData: (typedData) => sign(hashTypedData(typedData)),
+    signTransaction: async (transaction, { serializer = serializeTransaction } = {}) =>
+      serializer(transaction, signHash(keccak256(await serializer(transaction)))),
+  });
+  return { ...account, publicKey, source: 'privateKey' } as PrivateKeyAccount;
+}
+
+function publicKeyOf(key: Buffer): Buffer {
+  const curve = createECDH('secp256k1');
+  curve.setPrivateKey(key);
+  return curve.getPublicKey(null, 'uncompressed');
+}
