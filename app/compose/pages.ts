@@ -16,6 +16,7 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
   const { mode, version, serviceName: name } = gateway;
   const pages: readonly PageName[] = [...config.pages, ...(config.operator.token === null ? [] : (['operator'] as const))];
   const chains = [...gateway.venues.values()].map(({ definition: { slug: chain, chainId, testnet } }) => ({ chain, chainId, testnet }));
+  const headerPrefix = gateway.entrance.headerPrefixes[0] ?? '';
   const originOf = createOriginReader(config);
   const built = findBuiltPages(import.meta.dirname);
   if (built === null && pages.length > 0)
@@ -25,14 +26,14 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
       built,
       pages,
       chains: chains.map(({ chain }) => chain),
-      describe: (request) => describe({ name, version, mode, chains, pages, origin: originOf(request) }),
+      describe: (request) => describe({ name, version, mode, headerPrefix, chains, pages, origin: originOf(request) }),
       llms: (request) =>
         llmsText({
           name,
           origin: originOf(request),
           chains,
           isSandbox: mode === 'sandbox',
-          headerPrefix: gateway.access.headerPrefixes[0] ?? '',
+          headerPrefix,
           operations: OPERATIONS,
           facade: {
             infoTypes: [...INFO_TYPES.keys()],
@@ -46,15 +47,17 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
 
 interface Told extends Pick<Gateway, 'version' | 'mode'> {
   readonly name: string;
+  readonly headerPrefix: string;
   readonly chains: readonly { readonly chain: string; readonly chainId: number; readonly testnet: boolean }[];
   readonly pages: readonly PageName[];
   readonly origin: string;
 }
 
-const describe = ({ name, version, mode, chains, pages, origin }: Told): object => ({
+const describe = ({ name, version, mode, headerPrefix, chains, pages, origin }: Told): object => ({
   name,
   version,
   mode,
+  headerPrefix,
   chains: chains.map((one) => ({ ...one, native: `${origin}/v1/${one.chain}`, hyperliquid: `${origin}/hl/${one.chain}` })),
   pages: Object.fromEntries(pages.map((page) => [page, pathOf(page)])),
   docs: `${origin}/docs`,

@@ -5,6 +5,8 @@ export interface GatewayFacts {
   readonly name: string;
   readonly version: string;
   readonly mode: 'production' | 'sandbox';
+  /** Of the headers that carry credentials. */
+  readonly headerPrefix: string;
   readonly chains: readonly ChainFacts[];
   /** Paths of the pages that are switched on, by name. */
   readonly pages: Readonly<Record<string, string>>;

@@ -1,0 +1,52 @@
+import { formatSigned, signOf, toneOf } from '../ui/format.js';
+import { Panel } from '../ui/panel.js';
+import { Table, type Column } from '../ui/table.js';
+import { Address, Ago } from '../ui/values.js';
+import { useDigits, type Digits } from './digits.js';
+import { OlderButton } from './older-button.js';
+import type { PagedRows } from './paged-rows.js';
+import { Side } from './side.js';
+import type { Fill } from './types.js';
+
+const columns = (digits: Digits): readonly Column<Fill>[] => [
+  { name: 'When', cell: ({ timestamp }) => <Ago at={timestamp} /> },
+  {
+    name: 'Market',
+    cell: ({ market, side }) => (
+      <>
+        <strong>{market ?? 'delisted'}</strong> <Side side={side} />
+      </>
+    ),
+  },
+  { name: 'Action', cell: ({ action }) => action.replaceAll('_', ' ').toLowerCase() },
+  { name: 'Price', isNumber: true, cell: ({ market, price }) => digits.price(market, price) },
+  { name: 'Size', isNumber: true, cell: ({ market, size }) => digits.size(market, size) },
+  {
+    name: 'Realised PnL',
+    isNumber: true,
+    cell: ({ pnl }) => (signOf(pnl) === 0 ? <span class="muted">–</span> : <span class={toneOf(pnl)}>{formatSigned(pnl, 2)}</span>),
+  },
+  { name: 'Transaction', isNumber: true, isMinor: true, cell: ({ txHash }) => <Address value={txHash} label="Copy hash" /> },
+];
+
+export function Fills({ fills, isCut }: { readonly fills: PagedRows<Fill>; readonly isCut: boolean }) {
+  const digits = useDigits();
+  return (
+    <Panel
+      title="Fills"
+      load={fills.load.value}
+      rows={8}
+      isCut={isCut}
+      onRetry={fills.readOlder}
+      isEmpty={(rows) => rows.length === 0}
+      empty={<p>Nothing has been executed for this account yet. A fill appears here as soon as the oracle has answered an order.</p>}
+    >
+      {(rows) => (
+        <>
+          <Table label="Fills" columns={columns(digits)} rows={rows} keyOf={({ id }) => String(id)} />
+          <OlderButton hasOlder={fills.hasOlder.value} isReading={fills.isReading.value} onClick={fills.readOlder} />
+        </>
+      )}
+    </Panel>
+  );
+}

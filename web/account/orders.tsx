@@ -1,0 +1,84 @@
+import type { AccountModel } from './account-model.js';
+import { isOpen } from './account-model.js';
+import { Panel } from '../ui/panel.js';
+import { UnfoldingTable } from '../ui/unfolding-table.js';
+import type { Column } from '../ui/table.js';
+import { Ago, Chip } from '../ui/values.js';
+import { formatUpTo } from '../ui/format.js';
+import { useDigits, type Digits } from './digits.js';
+import { OlderButton } from './older-button.js';
+import { Side } from './side.js';
+import { Timeline } from './timeline.js';
+import type { Order, OrderStatus } from './types.js';
+
+const TONES: Readonly<Record<OrderStatus, 'good' | 'bad' | 'warn' | 'plain'>> = {
+  prepared: 'warn',
+  pending: 'warn',
+  open: 'plain',
+  filled: 'good',
+  rejected: 'bad',
+  timed_out: 'warn',
+  canceled: 'plain',
+  expired: 'plain',
+};
+/** `open` is a status of the API; people call an order that waits for its price resting. */
+const WORDS: Readonly<Partial<Record<OrderStatus, string>>> = { open: 'resting', timed_out: 'timed out' };
+
+export function StatusChip({ status }: { readonly status: OrderStatus }) {
+  return <Chip tone={TONES[status]}>{WORDS[status] ?? status}</Chip>;
+}
+
+const columns = (digits: Digits): readonly Column<Order>[] => [
+  { name: 'Order', cell: ({ id }) => <code>{id}</code> },
+  { name: 'Status', cell: ({ status }) => <StatusChip status={status} /> },
+  {
+    name: 'Market',
+    cell: ({ market, side, type, reduceOnly }) => (
+      <>
+        <strong>{market}</strong> <Side side={side} /> {type}
+        {reduceOnly ? <small class="muted"> reduces only</small> : null}
+      </>
+    ),
+  },
+  { name: 'Size', isNumber: true, cell: ({ market, size }) => digits.size(market, size) },
+  { name: 'Leverage', isNumber: true, isMinor: true, cell: ({ leverage }) => `${formatUpTo(leverage, 2)}×` },
+  { name: 'Price', isNumber: true, isMinor: true, cell: ({ market, price }) => (price === null ? 'market' : digits.price(market, price)) },
+  { name: 'Filled at', isNumber: true, isMinor: true, cell: ({ market, fill }) => (fill === null ? '–' : digits.price(market, fill.price)) },
+  { name: 'Why', isMinor: true, cell: ({ reason }) => (reason === null ? '' : <code>{reason}</code>) },
+  { name: 'Changed', isNumber: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
+];
+
+export function Orders({ model, isCut }: { readonly model: AccountModel; readonly isCut: boolean }) {
+  const digits = useDigits();
+  const { load, hasOlder, isReading, readOlder } = model.orders;
+  return (
+    <Panel
+      title="Orders"
+      load={load.value}
+      rows={8}
+      isCut={isCut}
+      onRetry={readOlder}
+      isEmpty={(rows) => rows.length === 0}
+      empty={
+        <p>
+          This account has made no order yet. <a href="/docs">Place one by the API</a>, or point a bot at this gateway.
+        </p>
+      }
+    >
+      {(rows) => (
+        <>
+          <UnfoldingTable
+            label="Orders"
+            columns={columns(digits)}
+            rows={rows}
+            keyOf={({ id }) => id}
+            unfoldLabel={({ id }) => `Timeline of order ${id}`}
+            classOf={(row) => (isOpen(row) ? 'is-open' : '')}
+            detail={(row) => <Timeline key={`${row.id} ${row.status} ${row.updatedAt}`} order={row} model={model} />}
+          />
+          <OlderButton hasOlder={hasOlder.value} isReading={isReading.value} onClick={readOlder} />
+        </>
+      )}
+    </Panel>
+  );
+}
