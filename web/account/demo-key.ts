@@ -13,7 +13,12 @@ interface SandboxAccounts {
 interface ChainInfo {
   readonly serverTime: number;
   readonly signing: {
-    readonly domain: { readonly name: string; readonly version: string; readonly chainId: number; readonly verifyingContract: `0x${string}` };
+    readonly domain: {
+      readonly name: string;
+      readonly version: string;
+      readonly chainId: number;
+      readonly verifyingContract: `0x${string}`;
+    };
     readonly masterTypes: Readonly<Record<string, { readonly key: readonly { readonly name: string; readonly type: string }[] }>>;
   };
 }
@@ -38,7 +43,10 @@ export async function demoKey(base: string, role: DemoTrader): Promise<Answer<{ 
     primaryType: 'ApiKeyIssue',
     message: { label, timestamp: BigInt(timestamp), expiresAt: BigInt(expiresAt) },
   });
-  return request<{ apiKey: string }>(`${base}/api-keys`, { method: 'POST', body: { trader: demo.address, label, timestamp, expiresAt, signature } });
+  return request<{ apiKey: string }>(`${base}/api-keys`, {
+    method: 'POST',
+    body: { trader: demo.address, label, timestamp, expiresAt, signature },
+  });
 }
 
 const UNKNOWN = { status: 0, code: 'NOT_FOUND', details: {}, requestId: null, retryAfterSeconds: null } as const;

@@ -5,7 +5,7 @@ import { Address, Ago } from '../ui/values.js';
 import { useDigits, type Digits } from './digits.js';
 import { OlderButton } from './older-button.js';
 import type { PagedRows } from './paged-rows.js';
-import { Side } from './side.js';
+import { Price, Side, Size } from './cells.js';
 import type { Fill } from './types.js';
 
 const columns = (digits: Digits): readonly Column<Fill>[] => [
@@ -13,14 +13,17 @@ const columns = (digits: Digits): readonly Column<Fill>[] => [
   {
     name: 'Market',
     cell: ({ market, side }) => (
-      <>
-        <strong>{market ?? 'delisted'}</strong> <Side side={side} />
-      </>
+      <span class="two">
+        <strong>{market ?? 'delisted'}</strong>{' '}
+        <small>
+          <Side side={side} />
+        </small>
+      </span>
     ),
   },
   { name: 'Action', cell: ({ action }) => action.replaceAll('_', ' ').toLowerCase() },
-  { name: 'Price', isNumber: true, cell: ({ market, price }) => digits.price(market, price) },
-  { name: 'Size', isNumber: true, cell: ({ market, size }) => digits.size(market, size) },
+  { name: 'Price', isNumber: true, cell: ({ market, price }) => <Price digits={digits} market={market} value={price} /> },
+  { name: 'Size', isNumber: true, cell: ({ market, size }) => <Size digits={digits} market={market} value={size} /> },
   {
     name: 'Realised PnL',
     isNumber: true,

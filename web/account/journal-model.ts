@@ -60,7 +60,9 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
       });
   }
   return {
-    load: computed(() => (at.value === null ? { ...LOADING, problem: problem.value } : { data: events.value, at: at.value, problem: problem.value })),
+    load: computed(() =>
+      at.value === null ? { ...LOADING, problem: problem.value } : { data: events.value, at: at.value, problem: problem.value },
+    ),
     newest,
     hasOlder: computed(() => (first.value ?? 0) > 0),
     isReading,

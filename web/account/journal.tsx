@@ -5,6 +5,7 @@ import type { Column } from '../ui/table.js';
 import { UnfoldingTable } from '../ui/unfolding-table.js';
 import { Ago, Chip } from '../ui/values.js';
 import type { Journal as JournalModel } from './journal-model.js';
+import { statusWord } from './status-word.js';
 import { OlderButton } from './older-button.js';
 import { EVENT_KINDS, type EventKind, type JournalEvent } from './types.js';
 
@@ -19,7 +20,7 @@ function lineOf({ kind, data }: JournalEvent): string {
       .join(' ');
   switch (kind) {
     case 'order':
-      return `order ${said('id')} is ${said('status').replaceAll('_', ' ')} · ${said('market', 'side', 'type', 'size')}`;
+      return `order ${said('id')} is ${statusWord(said('status'))} · ${said('market', 'side', 'type', 'size')}`;
     case 'fill':
       return `${said('market', 'side', 'size')} at ${said('price')} · position ${said('positionId')}`;
     case 'position':

@@ -41,7 +41,16 @@ function AccountPage({ facts, chain, base, link }: PageContext) {
         onKey={setKey}
       />
     );
-  return <SignedIn link={link} base={base} apiKey={key} headerPrefix={facts.headerPrefix} connectPath={connectPath} onForget={() => setKey(null)} />;
+  return (
+    <SignedIn
+      link={link}
+      base={base}
+      apiKey={key}
+      headerPrefix={facts.headerPrefix}
+      connectPath={connectPath}
+      onForget={() => setKey(null)}
+    />
+  );
 }
 
 interface SignedInProps extends Omit<Reader, 'trader'> {

@@ -7,7 +7,8 @@ import { Ago, Chip } from '../ui/values.js';
 import { formatUpTo } from '../ui/format.js';
 import { useDigits, type Digits } from './digits.js';
 import { OlderButton } from './older-button.js';
-import { Side } from './side.js';
+import { Price, Side, Size } from './cells.js';
+import { statusWord } from './status-word.js';
 import { Timeline } from './timeline.js';
 import type { Order, OrderStatus } from './types.js';
 
@@ -21,11 +22,8 @@ const TONES: Readonly<Record<OrderStatus, 'good' | 'bad' | 'warn' | 'plain'>> = 
   canceled: 'plain',
   expired: 'plain',
 };
-/** `open` is a status of the API; people call an order that waits for its price resting. */
-const WORDS: Readonly<Partial<Record<OrderStatus, string>>> = { open: 'resting', timed_out: 'timed out' };
-
 export function StatusChip({ status }: { readonly status: OrderStatus }) {
-  return <Chip tone={TONES[status]}>{WORDS[status] ?? status}</Chip>;
+  return <Chip tone={TONES[status]}>{statusWord(status)}</Chip>;
 }
 
 const columns = (digits: Digits): readonly Column<Order>[] => [
@@ -34,16 +32,29 @@ const columns = (digits: Digits): readonly Column<Order>[] => [
   {
     name: 'Market',
     cell: ({ market, side, type, reduceOnly }) => (
-      <>
-        <strong>{market}</strong> <Side side={side} /> {type}
-        {reduceOnly ? <small class="muted"> reduces only</small> : null}
-      </>
+      <span class="two">
+        <strong>{market}</strong>{' '}
+        <small>
+          <Side side={side} /> {type}
+          {reduceOnly ? <span class="muted"> reduces only</span> : null}
+        </small>
+      </span>
     ),
   },
-  { name: 'Size', isNumber: true, cell: ({ market, size }) => digits.size(market, size) },
+  { name: 'Size', isNumber: true, cell: ({ market, size }) => <Size digits={digits} market={market} value={size} /> },
   { name: 'Leverage', isNumber: true, isMinor: true, cell: ({ leverage }) => `${formatUpTo(leverage, 2)}×` },
-  { name: 'Price', isNumber: true, isMinor: true, cell: ({ market, price }) => (price === null ? 'market' : digits.price(market, price)) },
-  { name: 'Filled at', isNumber: true, isMinor: true, cell: ({ market, fill }) => (fill === null ? '–' : digits.price(market, fill.price)) },
+  {
+    name: 'Price',
+    isNumber: true,
+    isMinor: true,
+    cell: ({ market, price }) => (price === null ? 'market' : <Price digits={digits} market={market} value={price} />),
+  },
+  {
+    name: 'Filled at',
+    isNumber: true,
+    isMinor: true,
+    cell: ({ market, fill }) => (fill === null ? '–' : <Price digits={digits} market={market} value={fill.price} />),
+  },
   { name: 'Why', isMinor: true, cell: ({ reason }) => (reason === null ? '' : <code>{reason}</code>) },
   { name: 'Changed', isNumber: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];

@@ -33,7 +33,7 @@ export function Summary({ account, positions, trader, isCut, onForget, connectPa
         <div class="figures">
           <ProfitFigure positions={positions.data} />
           <MarginFigure positions={positions.data} />
-          {balances.map((balance) => (
+          {usedFirst(balances, positions.data ?? []).map((balance) => (
             <BalanceFigure key={balance.collateral} balance={balance} connectPath={connectPath} />
           ))}
           {balances.length === 0 ? <p class="muted">The balances cannot be read from the chain right now.</p> : null}
@@ -41,6 +41,12 @@ export function Summary({ account, positions, trader, isCut, onForget, connectPa
       )}
     </Panel>
   );
+}
+
+/** The collateral that positions use comes first. */
+function usedFirst(balances: readonly Balance[], positions: readonly Position[]): Balance[] {
+  const used = new Set(positions.map(({ collateralSymbol }) => collateralSymbol));
+  return balances.toSorted((first, second) => Number(used.has(second.collateral)) - Number(used.has(first.collateral)));
 }
 
 function ProfitFigure({ positions }: { readonly positions: readonly Position[] | null }) {
@@ -61,7 +67,13 @@ function MarginFigure({ positions }: { readonly positions: readonly Position[] |
   );
 }
 
-function Sums({ sums, show }: { readonly sums: readonly CollateralSum[] | null; readonly show: (amount: string) => preact.ComponentChild }) {
+function Sums({
+  sums,
+  show,
+}: {
+  readonly sums: readonly CollateralSum[] | null;
+  readonly show: (amount: string) => preact.ComponentChild;
+}) {
   if (sums === null) return <strong>…</strong>;
   if (sums.length === 0) return <strong>0</strong>;
   return (
@@ -80,7 +92,13 @@ const UNLIMITED_DIGITS = 20;
 const allowanceText = (allowance: string): string =>
   (allowance.split('.')[0] ?? '').length > UNLIMITED_DIGITS ? 'unlimited' : formatUpTo(allowance, MOST_DIGITS);
 
-function BalanceFigure({ balance: { collateral, balance, allowance }, connectPath }: { readonly balance: Balance; readonly connectPath: string | null }) {
+function BalanceFigure({
+  balance: { collateral, balance, allowance },
+  connectPath,
+}: {
+  readonly balance: Balance;
+  readonly connectPath: string | null;
+}) {
   const isMissing = signOf(allowance) === 0;
   return (
     <Figure
@@ -103,7 +121,15 @@ function BalanceFigure({ balance: { collateral, balance, allowance }, connectPat
   );
 }
 
-function Figure({ title, note, children }: { readonly title: string; readonly note: preact.ComponentChildren; readonly children: preact.ComponentChildren }) {
+function Figure({
+  title,
+  note,
+  children,
+}: {
+  readonly title: string;
+  readonly note: preact.ComponentChildren;
+  readonly children: preact.ComponentChildren;
+}) {
   return (
     <div class="figure">
       <h3>{title}</h3>

@@ -14,6 +14,10 @@ const QUANTITIES: Readonly<Record<string, string>> = {
   leverage: 'leverage',
 };
 
+/** Blocks know whole seconds only; what this service saw within a minute of them is more exact. */
+const SEEN_LATE_MS = 60_000;
+const momentOf = ({ at, seenAt }: TimelineStep): number => (seenAt !== null && Math.abs(seenAt - at) < SEEN_LATE_MS ? seenAt : at);
+
 const wordOf = (step: string): string => step.replaceAll('_', ' ');
 
 /** Every step of an order: when, how long after the one before, in which transaction. */
@@ -40,8 +44,11 @@ function Step({ step, isFirst }: { readonly step: TimelineStep; readonly isFirst
   return (
     <li class={step.isTakenBack ? 'taken-back' : ''}>
       <span class="step">{wordOf(step.step)}</span>
-      <time dateTime={new Date(step.at).toISOString()} title={formatUtc(step.at)}>
-        {new Date(step.at).toISOString().slice(11, 23)}
+      <time
+        dateTime={new Date(step.at).toISOString()}
+        title={step.block === null ? formatUtc(step.at) : `block time ${formatUtc(step.at)}`}
+      >
+        {new Date(momentOf(step)).toISOString().slice(11, 23)}
       </time>
       <span class="since">{isFirst ? 'start' : `+${step.sincePreviousMs.toLocaleString('en-US')} ms`}</span>
       <span class="where">

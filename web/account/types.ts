@@ -77,6 +77,8 @@ export interface JournalEvent {
 export interface TimelineStep {
   readonly step: string;
   readonly at: number;
+  /** When the gateway saw it. */
+  readonly seenAt: number | null;
   readonly sincePreviousMs: number;
   readonly sinceStartMs: number;
   readonly block: number | null;
