@@ -23,7 +23,7 @@ beforeEach(() => {
   for (const name of [
     'scripts/preflight.mjs',
     'scripts/build.mjs',
-    'scripts/build-web.mjs',
+    'scripts/build-client.mjs',
     'tsconfig.json',
     'tsconfig.build.json',
     'package.json',

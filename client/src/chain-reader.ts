@@ -1,0 +1,137 @@
+import { decodeFunctionResult, encodeFunctionData, hexToNumber } from 'viem/utils';
+import type { Hex } from './api.js';
+import type { ChainFacts } from './chains.js';
+import { DIAMOND_ABI } from './diamond-abi.js';
+import { ChainError } from './errors.js';
+import type { Rpc } from './rpc.js';
+
+/** A position or resting order as the contract stores it. */
+export interface StoredTrade {
+  readonly index: number;
+  readonly pairIndex: number;
+  readonly collateralIndex: number;
+  readonly long: boolean;
+  /** 0 position, 1 limit, 2 stop. */
+  readonly tradeType: number;
+  /** 1e3. */
+  readonly leverage: number;
+  readonly collateralAmount: bigint;
+  /** 1e10, as all prices. */
+  readonly openPrice: bigint;
+  readonly tp: bigint;
+  readonly sl: bigint;
+  /** 1e18; 0 for trades from before the contract stored it. */
+  readonly positionSizeToken: bigint;
+  /** 1e3 percent; 0 = the contract's default. */
+  readonly slippageP: number;
+}
+
+/** A request that waits for the oracle. */
+export interface PendingRequest {
+  readonly index: number;
+  readonly pairIndex: number;
+  readonly long: boolean;
+}
+
+export interface CollateralOnChain {
+  readonly index: number;
+  readonly symbol: string;
+  readonly decimals: number;
+  readonly isActive: boolean;
+  readonly address: Hex;
+}
+
+/** What the client reads from the chain by itself, to check what the gateway says. */
+export interface ChainReader {
+  chainId(): Promise<number>;
+  /** `BTC/USD` of a pair index. */
+  marketOf(pairIndex: number): Promise<string>;
+  collaterals(): Promise<readonly CollateralOnChain[]>;
+  /** 1e8. */
+  collateralPriceUsd(index: number): Promise<bigint>;
+  /** Null where the trader has no open trade of this index. */
+  trade(trader: Hex, index: number): Promise<StoredTrade | null>;
+  pendingRequest(trader: Hex, index: number): Promise<PendingRequest | null>;
+  delegateOf(trader: Hex): Promise<Hex>;
+}
+
+const SYMBOL_ABI = [{ type: 'function', name: 'symbol', stateMutability: 'view', inputs: [], outputs: [{ type: 'string' }] }] as const;
+
+const asHex = (value: unknown): Hex => {
+  if (typeof value === 'string' && value.startsWith('0x') && value.length > 2) return value as Hex;
+  throw new ChainError('the node has no such contract');
+};
+
+export function createChainReader(rpc: Rpc, { diamond, collaterals: published }: Pick<ChainFacts, 'diamond' | 'collaterals'>): ChainReader {
+  const call = async (to: Hex, data: Hex): Promise<Hex> => asHex(await rpc('eth_call', [{ to, data }, 'latest']));
+  const ask = (data: Hex): Promise<Hex> => call(diamond, data);
+  const abi = DIAMOND_ABI;
+  const markets = new Map<number, Promise<string>>();
+  let listed: Promise<readonly CollateralOnChain[]> | null = null;
+
+  const readMarket = async (pairIndex: number): Promise<string> => {
+    const data = await ask(encodeFunctionData({ abi, functionName: 'pairs', args: [BigInt(pairIndex)] }));
+    const { from, to } = decodeFunctionResult({ abi, functionName: 'pairs', data });
+    // `TSLA_1` is TSLA after a split: the public name is the part before the underscore.
+    return `${from.split('_', 1)[0] ?? from}/${to}`;
+  };
+
+  /** The published token of a name wins over the name that a token gives itself. */
+  const symbolOf = async (address: Hex): Promise<string> => {
+    const known = published.find((row) => row.address.toLowerCase() === address.toLowerCase());
+    if (known !== undefined) return known.symbol;
+    const data = await call(address, encodeFunctionData({ abi: SYMBOL_ABI, functionName: 'symbol' }));
+    return decodeFunctionResult({ abi: SYMBOL_ABI, functionName: 'symbol', data });
+  };
+
+  const readCollaterals = async (): Promise<readonly CollateralOnChain[]> => {
+    const data = await ask(encodeFunctionData({ abi, functionName: 'getCollaterals' }));
+    const rows = decodeFunctionResult({ abi, functionName: 'getCollaterals', data });
+    return Promise.all(
+      rows.map(async ({ collateral, isActive, precision }, at) => ({
+        index: at + 1,
+        symbol: await symbolOf(collateral),
+        decimals: precision.toString().length - 1,
+        isActive,
+        address: collateral,
+      })),
+    );
+  };
+
+  return {
+    chainId: async () => hexToNumber(asHex(await rpc('eth_chainId', []))),
+    marketOf(pairIndex) {
+      const known = markets.get(pairIndex) ?? readMarket(pairIndex);
+      markets.set(pairIndex, known);
+      known.catch(() => markets.delete(pairIndex));
+      return known;
+    },
+    collaterals() {
+      listed ??= readCollaterals();
+      listed.catch(() => (listed = null));
+      return listed;
+    },
+    async collateralPriceUsd(index) {
+      const data = await ask(encodeFunctionData({ abi, functionName: 'getCollateralPriceUsd', args: [index] }));
+      return decodeFunctionResult({ abi, functionName: 'getCollateralPriceUsd', data });
+    },
+    async trade(trader, index) {
+      const [tradeData, infoData] = await Promise.all([
+        ask(encodeFunctionData({ abi, functionName: 'getTrade', args: [trader, index] })),
+        ask(encodeFunctionData({ abi, functionName: 'getTradeInfo', args: [trader, index] })),
+      ]);
+      const trade = decodeFunctionResult({ abi, functionName: 'getTrade', data: tradeData });
+      const { maxSlippageP } = decodeFunctionResult({ abi, functionName: 'getTradeInfo', data: infoData });
+      return trade.isOpen ? { ...trade, slippageP: maxSlippageP } : null;
+    },
+    async pendingRequest(trader, index) {
+      const data = await ask(encodeFunctionData({ abi, functionName: 'getPendingOrders', args: [trader] }));
+      const found = decodeFunctionResult({ abi, functionName: 'getPendingOrders', data }).find((pending) => pending.index === index);
+      return found === undefined ? null : { index, pairIndex: found.trade.pairIndex, long: found.trade.long };
+    },
+    async delegateOf(trader) {
+      const data = await ask(encodeFunctionData({ abi, functionName: 'getTradingDelegate', args: [trader] }));
+      return decodeFunctionResult({ abi, functionName: 'getTradingDelegate', data });
+    },
+  };
+}

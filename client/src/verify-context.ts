@@ -1,0 +1,141 @@
+import type { Hex, Operations } from './api.js';
+import type { ChainReader, CollateralOnChain, StoredTrade } from './chain-reader.js';
+import { divideUp, isWithin, toText, toUnits } from './decimal.js';
+import { ClientError, requireSame, VerificationError, type Reason } from './errors.js';
+
+/** Operations whose reply has a transaction for the agent to sign. */
+export type WriteOperation = 'createOrder' | 'updateOrder' | 'cancelOrder' | 'closePosition' | 'updatePosition';
+
+/** What the caller asked for. */
+export type Asked = { [Id in WriteOperation]: { readonly operation: Id; readonly input: Operations[Id]['input'] } }[WriteOperation];
+
+/** Bounds that are not part of a request. All of them are optional. */
+export interface Limits {
+  /** Price of the market by a source of the caller's own: a market order is compared with it. */
+  readonly price?: string | undefined;
+  /** Percent by which a market order's price and size may differ from that price; 1 by default. */
+  readonly priceTolerance?: string | undefined;
+  /** Most collateral that an order may take, in token units. */
+  readonly maxCollateral?: string | undefined;
+}
+
+/** What a prepared transaction is compared with. */
+export interface Context {
+  readonly trader: Hex;
+  readonly reader: ChainReader;
+  readonly limits: Limits;
+  /** Price of a market, where neither the request nor the limits name one. */
+  readonly price: (market: string) => Promise<string>;
+  /** The order or position as it was described before the transaction was prepared. */
+  readonly order: (id: string) => Promise<OrderView>;
+  readonly position: (id: string) => Promise<PositionView>;
+}
+
+export interface OrderView {
+  readonly market: string;
+  readonly side: 'long' | 'short';
+  readonly type: 'market' | 'limit' | 'stop';
+  readonly price: string | null;
+  readonly leverage: string;
+  readonly collateral: string;
+  readonly reduceOnly: boolean;
+}
+
+export interface PositionView {
+  readonly market: string;
+  readonly side: 'long' | 'short';
+  readonly entryPrice: string;
+  readonly leverage: string;
+  readonly collateralSymbol: string;
+}
+
+export const PRICE_DECIMALS = 10;
+export const LEVERAGE_DECIMALS = 3;
+const SLIPPAGE_DECIMALS = 3;
+const BASE_DECIMALS = 18;
+/** A trade that never set one: 1 %. */
+const DEFAULT_SLIPPAGE_P = 1000;
+/** The gateway may have read the collateral's price a moment before. In millionths. */
+const COLLATERAL_DRIFT = 5_000n;
+
+export function units(name: string, text: string, decimals: number): bigint {
+  const found = toUnits(text, decimals);
+  if (found === null) throw new ClientError(`${name} must be a decimal text with at most ${decimals} decimals, not ${text}.`);
+  return found;
+}
+
+export const priceUnits = (name: string, text: string): bigint => units(name, text, PRICE_DECIMALS);
+export const leverageUnits = (text: string): bigint => units('leverage', text, LEVERAGE_DECIMALS);
+export const slippageUnits = (text: string): number => Number(units('slippage', text, SLIPPAGE_DECIMALS));
+export const storedSlippage = ({ slippageP }: Pick<StoredTrade, 'slippageP'>): number => (slippageP === 0 ? DEFAULT_SLIPPAGE_P : slippageP);
+export const DEFAULT_ORDER_SLIPPAGE = DEFAULT_SLIPPAGE_P;
+
+export const symbolOf = (market: string): string => market.toUpperCase().replace('-', '/');
+
+export function requirePrice(reason: Reason, sentence: string, asked: bigint, found: bigint): void {
+  if (asked !== found) throw new VerificationError(reason, sentence, toText(asked, PRICE_DECIMALS), toText(found, PRICE_DECIMALS));
+}
+
+/** In millionths. */
+export const toleranceOf = ({ limits }: Context): bigint => units('priceTolerance', limits.priceTolerance ?? '1', 4);
+
+/** The price that a market order is compared with: the caller's own, or the request's, or the gateway's. */
+export async function referencePrice(context: Context, market: string, named?: string): Promise<bigint> {
+  const text = context.limits.price ?? named ?? (await context.price(market));
+  return priceUnits('price', text);
+}
+
+export function requireNear(context: Context, sentence: string, reference: bigint, found: bigint): void {
+  if (!isWithin(reference, found, toleranceOf(context), 1n))
+    throw new VerificationError('PRICE', sentence, toText(reference, PRICE_DECIMALS), toText(found, PRICE_DECIMALS));
+}
+
+export async function requireMarket({ reader }: Context, market: string, pairIndex: number): Promise<void> {
+  requireSame('MARKET', `the transaction trades pair ${pairIndex}`, symbolOf(market), await reader.marketOf(pairIndex));
+}
+
+/** The collateral of an index, which must be the one that was asked for; USDC, or the only active one, when none was. */
+export async function requireCollateral({ reader }: Context, asked: string | undefined, index: number): Promise<CollateralOnChain> {
+  const all = await reader.collaterals();
+  const found = all.find((each) => each.index === index);
+  const active = all.filter(({ isActive }) => isActive);
+  const usual = active.find(({ symbol }) => symbol === 'USDC')?.symbol ?? (active.length === 1 ? active[0]?.symbol : undefined);
+  const wanted = asked ?? usual;
+  if (found === undefined || found.symbol.toUpperCase() !== wanted?.toUpperCase())
+    throw new VerificationError('COLLATERAL', 'the transaction uses another collateral', wanted ?? null, found?.symbol ?? String(index));
+  return found;
+}
+
+export interface Sized {
+  readonly size: string;
+  readonly price: bigint;
+  readonly leverage: bigint;
+  readonly collateral: CollateralOnChain;
+  /** In millionths, besides that of the collateral's price. */
+  readonly tolerance: bigint;
+}
+
+/** Size × price ÷ leverage ÷ the collateral's price must be the collateral that the transaction takes. */
+export async function requireSize(context: Context, sized: Sized, found: bigint): Promise<void> {
+  const { collateral, price, leverage, tolerance } = sized;
+  const base = units('size', sized.size, BASE_DECIMALS);
+  const usd = await context.reader.collateralPriceUsd(collateral.index);
+  const divisor = usd * leverage * 10n ** BigInt(PRICE_DECIMALS + BASE_DECIMALS);
+  const expected = divideUp(base * price * 10n ** BigInt(collateral.decimals) * 1_000n * 10n ** 8n, divisor);
+  const show = (amount: bigint): string => `${toText(amount, collateral.decimals)} ${collateral.symbol}`;
+  if (!isWithin(expected, found, tolerance + COLLATERAL_DRIFT, 1n))
+    throw new VerificationError('SIZE', 'the collateral is not that of the size', show(expected), show(found));
+  requireAffordable(context, collateral, found);
+}
+
+export function requireAffordable({ limits }: Context, collateral: CollateralOnChain, amount: bigint): void {
+  if (limits.maxCollateral === undefined) return;
+  const most = units('maxCollateral', limits.maxCollateral, collateral.decimals);
+  if (amount > most)
+    throw new VerificationError(
+      'SIZE',
+      'the order takes more collateral than allowed',
+      limits.maxCollateral,
+      toText(amount, collateral.decimals),
+    );
+}

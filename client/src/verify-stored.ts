@@ -1,0 +1,56 @@
+import type { StoredTrade } from './chain-reader.js';
+import { toText } from './decimal.js';
+import { requireSame, VerificationError } from './errors.js';
+import { leverageUnits, PRICE_DECIMALS, priceUnits, symbolOf, type Context, type OrderView, type PositionView } from './verify-context.js';
+
+/**
+ * A call on a position or resting order names it by its index on chain, which only the gateway relates to the ids of the API. What the
+ * chain has at that index must be what the id was said to be.
+ */
+
+export async function storedTrade({ reader, trader }: Context, index: number): Promise<StoredTrade> {
+  const trade = await reader.trade(trader, index);
+  if (trade === null) throw new VerificationError('INDEX', `the trader has nothing open at index ${index}`);
+  return trade;
+}
+
+const price = (units: bigint): string => toText(units, PRICE_DECIMALS);
+const is = (index: number, what: string): string => `index ${index} on chain is not the one that was named: its ${what} differs`;
+
+async function requireLikeness(
+  { reader }: Context,
+  { market, side, leverage, collateral }: { market: string; side: 'long' | 'short'; leverage: string; collateral: string },
+  trade: StoredTrade,
+): Promise<void> {
+  const { index } = trade;
+  requireSame('INDEX', is(index, 'market'), symbolOf(market), await reader.marketOf(trade.pairIndex));
+  requireSame('INDEX', is(index, 'side'), side, trade.long ? 'long' : 'short');
+  requireSame('INDEX', is(index, 'leverage'), leverageUnits(leverage), BigInt(trade.leverage));
+  const found = (await reader.collaterals()).find((each) => each.index === trade.collateralIndex)?.symbol ?? 'none';
+  requireSame('INDEX', is(index, 'collateral'), collateral.toUpperCase(), found.toUpperCase());
+}
+
+export async function requirePosition(context: Context, view: PositionView, trade: StoredTrade): Promise<void> {
+  const { index } = trade;
+  requireSame('INDEX', is(index, 'kind'), 'position', trade.tradeType === 0 ? 'position' : 'order');
+  await requireLikeness(context, { ...view, collateral: view.collateralSymbol }, trade);
+  requireSame('INDEX', is(index, 'entry price'), price(priceUnits('entryPrice', view.entryPrice)), price(trade.openPrice));
+}
+
+/** A limit or stop order that rests. */
+export async function requireResting(context: Context, view: OrderView, trade: StoredTrade): Promise<void> {
+  const { index } = trade;
+  requireSame('INDEX', is(index, 'type'), view.type, ['position', 'limit', 'stop'][trade.tradeType] ?? 'unknown');
+  await requireLikeness(context, view, trade);
+  requireSame('INDEX', is(index, 'price'), view.price ?? 'none', price(trade.openPrice));
+}
+
+/** An order that only reduces rests as the take profit (limit) or stop loss (stop) of an opposite position. */
+export type Level = 'tp' | 'sl';
+export const levelOf = ({ type }: Pick<OrderView, 'type'>): Level => (type === 'limit' ? 'tp' : 'sl');
+
+export async function requireLevel(context: Context, view: OrderView, trade: StoredTrade): Promise<void> {
+  requireSame('INDEX', is(trade.index, 'kind'), 'position', trade.tradeType === 0 ? 'position' : 'order');
+  await requireLikeness(context, { ...view, side: view.side === 'long' ? 'short' : 'long' }, trade);
+  requireSame('INDEX', is(trade.index, levelOf(view)), view.price ?? 'none', price(trade[levelOf(view)]));
+}

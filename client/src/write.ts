@@ -1,0 +1,159 @@
+import type { Hex, Order, Operations, Position, PreparedTransaction } from './api.js';
+import type { Api } from './methods.js';
+import type { Signer } from './agent.js';
+import type { ChainReader } from './chain-reader.js';
+import type { ChainFacts } from './chains.js';
+import { ClientError, GatewayError, VerificationError } from './errors.js';
+import type { Sender } from './send-transaction.js';
+import { verify, verifyOrder, type Verified } from './verify.js';
+import {
+  symbolOf,
+  type Asked,
+  type Context,
+  type Limits,
+  type OrderView,
+  type PositionView,
+  type WriteOperation,
+} from './verify-context.js';
+import { NO_REFERRER } from './verify-open.js';
+import { waitForOrder, type WaitOptions } from './wait.js';
+
+/** A write as the gateway prepared it, beside what was asked for. Nothing is signed yet. */
+export interface Prepared<Id extends WriteOperation = WriteOperation> {
+  readonly asked: Asked;
+  readonly reply: Operations[Id]['reply'];
+  /** Null where nothing has to reach the chain. */
+  readonly transaction: PreparedTransaction | null;
+  /** Null for a change that is complete with its transaction. */
+  readonly order: Order | null;
+  /** What the id stood for before. */
+  readonly view: OrderView | PositionView | null;
+  readonly limits: Limits;
+}
+
+export interface Sent {
+  readonly operation: WriteOperation;
+  /** Null where nothing had to be sent. */
+  readonly hash: Hex | null;
+  readonly order: Order | null;
+}
+
+export interface PrepareOptions {
+  /** The order or position as the caller saw it, instead of the gateway's description of now. */
+  readonly expect?: OrderView | PositionView | undefined;
+  readonly limits?: Limits | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface Writer {
+  /** Has the gateway check, simulate and encode a write. */
+  prepare<Id extends WriteOperation>(operation: Id, input: Operations[Id]['input'], options?: PrepareOptions): Promise<Prepared<Id>>;
+  /** Throws a VerificationError unless the transaction does what was asked for, and nothing else. */
+  verify(prepared: Prepared, asked?: Asked): Promise<Verified>;
+  /** Verifies, signs and broadcasts. */
+  send(prepared: Prepared): Promise<Sent>;
+  /** The order once it is final or rests; null where there is none. */
+  wait(sent: Sent | string, options?: WaitOptions): Promise<Order | null>;
+  /** Prepares, verifies, sends and waits. */
+  execute<Id extends WriteOperation>(
+    operation: Id,
+    input: Operations[Id]['input'],
+    options?: PrepareOptions & WaitOptions,
+  ): Promise<Order | null>;
+}
+
+export interface WriterOptions {
+  readonly api: Api;
+  readonly chain: ChainFacts;
+  readonly trader: () => Promise<Hex>;
+  readonly now: () => number;
+  readonly limits: Limits;
+  readonly referrer: Hex | undefined;
+  readonly signing: () => Promise<{ readonly agent: Signer; readonly reader: ChainReader; readonly sender: Sender }>;
+}
+
+export function createWriter({ api, chain, trader, now, limits, referrer, signing }: WriterOptions): Writer {
+  /** An opening always names its referrer, so that the gateway's default is never signed by surprise. */
+  const complete = ({ operation, input }: Asked): Asked =>
+    operation === 'createOrder' && input.reduceOnly !== true && input.referrer === undefined
+      ? { operation, input: { ...input, referrer: referrer ?? NO_REFERRER } }
+      : ({ operation, input } as Asked);
+
+  const viewOf = async ({ operation, input }: Asked): Promise<OrderView | PositionView | null> => {
+    if (operation === 'createOrder') return null;
+    if (operation === 'updateOrder' || operation === 'cancelOrder') return api.getOrder({ id: input.id });
+    const { data } = await api.listPositions();
+    return data.find(({ id }: Position) => id === input.id) ?? null;
+  };
+
+  const prepare: Writer['prepare'] = async (operation, input, options = {}) => {
+    const asked = complete({ operation, input } as unknown as Asked);
+    const call = api[operation] as (input: unknown, options: unknown) => Promise<Operations[typeof operation]['reply']>;
+    const [reply, view] = await Promise.all([call(asked.input, { signal: options.signal }), options.expect ?? viewOf(asked)]);
+    return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: { ...limits, ...options.limits } };
+  };
+
+  const contextOf = async ({ view, limits: own }: Prepared, reader: ChainReader): Promise<Context> => ({
+    trader: await trader(),
+    reader,
+    limits: own,
+    async price(market) {
+      const { data } = await api.getPrices();
+      const found = data.find((price) => price.market === symbolOf(market));
+      if (found === undefined) throw new ClientError(`There is no price of ${market} to compare with: pass one as limits.price.`);
+      return found.mark;
+    },
+    order: () => Promise.resolve(requireView(view, isOrderView)),
+    position: () => Promise.resolve(requireView(view, isPositionView)),
+  });
+
+  const verifyPrepared: Writer['verify'] = async (prepared, asked = prepared.asked) => {
+    const { agent, reader } = await signing();
+    verifyOrder(asked, prepared.order);
+    if (prepared.transaction === null) return { calls: [] };
+    const envelope = { transaction: prepared.transaction, chain, sender: agent.address, now: now() };
+    return verify(asked, envelope, await contextOf(prepared, reader));
+  };
+
+  const send: Writer['send'] = async (prepared) => {
+    const { sender } = await signing();
+    await verifyPrepared(prepared);
+    const { operation } = prepared.asked;
+    if (prepared.transaction === null) return { operation, hash: null, order: prepared.order };
+    const hash = await sender.send(prepared.transaction);
+    if (prepared.order?.status === 'prepared') await report(prepared.order.id, hash);
+    return { operation, hash, order: prepared.order };
+  };
+
+  /** The gateway watches the chain anyway: a report only makes it faster. */
+  const report = async (id: string, txHash: Hex): Promise<void> => {
+    await api.submitOrder({ id, txHash }).catch((error: unknown) => {
+      if (!(error instanceof GatewayError || error instanceof ClientError)) throw error;
+    });
+  };
+
+  const wait: Writer['wait'] = async (sent, options = {}) => {
+    const { operation, hash, order } = typeof sent === 'string' ? { operation: null, hash: null, order: { id: sent } } : sent;
+    const isMined = hash === null ? null : async () => (await signing()).sender.isMined(hash);
+    return waitForOrder({ api, operation, order, isMined }, options);
+  };
+
+  return {
+    prepare,
+    verify: verifyPrepared,
+    send,
+    wait,
+    execute: async (operation, input, options = {}) => wait(await send(await prepare(operation, input, options)), options),
+  };
+}
+
+type View = OrderView | PositionView;
+
+const isOrderView = (view: View): view is OrderView => 'reduceOnly' in view;
+const isPositionView = (view: View): view is PositionView => 'entryPrice' in view;
+
+function requireView<Kind extends View>(view: View | null, is: (view: View) => view is Kind): Kind {
+  if (view === null) throw new VerificationError('INDEX', 'the account has no such order or position');
+  if (!is(view)) throw new ClientError('`expect` describes an order where a position is meant, or the other way round.');
+  return view;
+}
