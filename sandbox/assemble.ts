@@ -1,4 +1,4 @@
-import { entranceSettings } from '../core/access/entrance-variables.js';
+import { accessSettings } from '../core/access/access-variables.js';
 import type { Config } from '../core/config/config.js';
 import { facadeSettings } from '../core/config/facade.js';
 import type { Gateway } from '../core/gateway.js';
@@ -60,10 +60,11 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
     commit: settings.COMMIT,
     shutdownDelayMs: 0,
     notificationsUrl: null,
-    entrance: entranceSettings(settings),
+    access: accessSettings(settings),
     orders: orderSettings(settings),
     facade: facadeSettings(settings, { isSandbox: true }),
     operator,
+    pages: settings.PAGES,
     traces: traceSettings(settings),
   };
   progress.step('starting the gateway');

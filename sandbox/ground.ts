@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
-import { entranceSettings } from '../core/access/entrance-variables.js';
+import { accessSettings } from '../core/access/access-variables.js';
 import type { DatabaseConfig } from '../core/config/database.js';
 import { poolSizeFor } from '../core/config/database-pool.js';
 import type { Clock } from '../core/ports/clock.js';
@@ -30,7 +30,7 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
   const http = await lifecycle.start(
     'http',
     () => {
-      const { connections, trustedProxies } = entranceSettings(settings);
+      const { connections, trustedProxies } = accessSettings(settings);
       const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
       return listen(settings.HOST, settings.PORT, { connections, trustedProxies, onFault });
     },

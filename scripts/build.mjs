@@ -3,8 +3,9 @@
 import './preflight.mjs';
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
-import { buildClient, isClientFresh } from './build-client.mjs';
+import { fileURLToPath } from 'node:url';
+import { buildClient } from './build-client.mjs';
+import { buildWeb } from './build-web.mjs';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = path.join(root, 'dist');
@@ -12,12 +13,17 @@ const stamps = path.join(dist, '.fresh');
 const { include: FOLDERS } = JSON.parse(readFileSync(path.join(root, 'tsconfig.build.json'), 'utf8'));
 
 /**
- * A step reads `inputs` (files and folders) and writes its outputs into dist/, whose paths it returns. It runs again when an input has
+ * A step reads `inputs` (files and folders) and writes its outputs, whose paths it returns. It runs again when an input has
  * changed, come or gone, or an output is missing. Steps run side by side, so none reads what another one writes.
  */
 const STEPS = [
   { name: 'commands', inputs: [...FOLDERS, 'package-lock.json'], make: bundleCommands },
-  { name: 'pages', inputs: ['web', 'client', 'package-lock.json', 'scripts/build-web.mjs'], make: (esbuild) => buildWeb(esbuild, root) },
+  { name: 'client', inputs: ['client/src'], make: (esbuild) => buildClient(esbuild, root) },
+  {
+    name: 'pages',
+    inputs: ['web', 'client/src', 'package-lock.json', 'scripts/build-web.mjs'],
+    make: (esbuild) => buildWeb(esbuild, root),
+  },
 ].filter(({ inputs: [first] }) => existsSync(path.join(root, first)));
 /** Made only when named. */
 const ON_REQUEST = [{ name: 'modules', inputs: FOLDERS, make: transpileModules }];
@@ -110,27 +116,9 @@ function fail(sentence) {
   process.exit(1);
 }
 
-const sourcesOf = (entry) => {
-  if (!existsSync(path.join(root, entry))) return []; // optional entry
-  return readdirSync(path.join(root, entry), { recursive: true })
-    .map((name) => path.join(entry, name))
-    .filter((name) => name.endsWith('.ts'));
-};
-
-const changedAt = (file) => (existsSync(path.join(root, file)) ? statSync(path.join(root, file)).mtimeMs : 0);
-const outputOf = (source) => path.join('dist', source.replace(/\.ts$/, '.js'));
-
-/** Every source has an output that is younger than it and than the settings of the compiler. */
-function isFresh() {
-  const settings = Math.max(changedAt('tsconfig.json'), changedAt('tsconfig.build.json'));
-  const { include } = JSON.parse(readFileSync(project, 'utf8'));
-  return (
-    isClientFresh() && include.flatMap(sourcesOf).every((source) => changedAt(outputOf(source)) > Math.max(settings, changedAt(source)))
-  );
-}
-
-if (!isFresh()) {
-  if (!existsSync(compiler)) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
+async function openCompiler() {
+  const compiler = await import('esbuild').catch(() => null);
+  if (compiler === null) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
   try {
     mkdirSync(dist, { recursive: true });
     mkdirSync(stamps, { recursive: true });
@@ -138,7 +126,18 @@ if (!isFresh()) {
   } catch (error) {
     fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
   }
-  await buildClient();
-  process.argv.splice(2, Infinity, '-p', project);
-  await import(pathToFileURL(compiler).href);
+  return compiler;
+}
+
+const named = process.argv.slice(2);
+const wanted = named.length === 0 ? STEPS : [...STEPS, ...ON_REQUEST].filter(({ name }) => named.includes(name));
+const due = wanted
+  .map((step) => ({ step, state: stateOf(step), last: lastMade(step) }))
+  .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
+if (due.length > 0) {
+  const esbuild = await openCompiler();
+  const made = await Promise.allSettled(due.map(({ step, state }) => runStep(step, esbuild, state)));
+  // The compiler prints what it cannot read, with file and line; other faults are ours.
+  for (const { reason } of made) if (reason !== undefined && reason.errors === undefined) console.error(reason);
+  if (made.some(({ status }) => status === 'rejected')) process.exitCode = 1;
 }

@@ -26,6 +26,8 @@ const ALLOWED: readonly { folder: string; sees: readonly string[]; packages?: re
   // The probe looks through the same adapters as the gateway, and at no key.
   { folder: 'app/probe', sees: ['core'], packages: ['viem', 'ws', 'node:'] },
   { folder: 'app', sees: ['core', 'http', 'native-api', 'facade', 'relayer', 'sandbox/main.ts'] },
+  // Pages run in browsers and know the gateway by its public API alone.
+  { folder: 'web', sees: ['client'], packages: ['preact', '@preact/signals', 'lightweight-charts', 'viem', '@diamond-gateway/client'] },
   // Published by itself, and runs in browsers: it sees nothing of the gateway and nothing of Node.
   { folder: 'client', sees: [], packages: ['viem/accounts', 'viem/utils'] },
 ];
@@ -36,7 +38,7 @@ const MAY_WIRE = ['core/adapters', 'sandbox', 'app/probe', 'app'];
 const ruleOf = (file: string) => ALLOWED.find(({ folder }) => inside(file, folder));
 const inside = (file: string, place: string): boolean => file === place || file.startsWith(`${place}/`);
 
-const sources = ['app', 'http', 'core', 'native-api', 'facade', 'relayer', 'sandbox', 'client/src'].flatMap((folder) =>
+const sources = ['app', 'http', 'core', 'native-api', 'facade', 'relayer', 'sandbox', 'web', 'client/src'].flatMap((folder) =>
   readdirSync(path.join(root, folder), { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => `${folder}/${name}`),

@@ -16,7 +16,7 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
   const { mode, version, serviceName: name } = gateway;
   const pages: readonly PageName[] = [...config.pages, ...(config.operator.token === null ? [] : (['operator'] as const))];
   const chains = [...gateway.venues.values()].map(({ definition: { slug: chain, chainId, testnet } }) => ({ chain, chainId, testnet }));
-  const headerPrefix = gateway.entrance.headerPrefixes[0] ?? '';
+  const headerPrefix = gateway.access.headerPrefixes[0] ?? '';
   const originOf = createOriginReader(config);
   const built = findBuiltPages(import.meta.dirname);
   if (built === null && pages.length > 0)

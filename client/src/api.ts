@@ -849,7 +849,7 @@ export interface Operations {
   readonly getOrder: { readonly input: { readonly id: string }; readonly reply: Order };
   /** Prepares an order: checked, tried on the chain, stored, and answered with the transaction to sign and broadcast. */
   readonly createOrder: { readonly input: CreateOrderRequest; readonly reply: PreparedOrder };
-  /** What an order would get now: price, impact, fees, liquidation, room, and why it would be refused. Signed, also for this trader. */
+  /** What an order would get now: price, impact, fees, liquidation, remaining exposure, and why it would be refused. Signed, also for this trader. */
   readonly quoteOrder: { readonly input: CreateOrderRequest; readonly reply: Quote };
   /** Everything that happened to orders, fills, positions and agents of the account, oldest first. Cursors rise by one; a client that passes the last cursor seen as `after` misses nothing and gets nothing twice. */
   readonly listEvents: {
@@ -879,7 +879,7 @@ export interface Operations {
     readonly input: { readonly address?: string | undefined; readonly id: string };
     readonly reply: Dismissed;
   };
-  /** Can this address trade, through either door, and which step is missing? */
+  /** Can this address trade, through either API, and which step is missing? */
   readonly getReadiness: {
     readonly input: { readonly address: Hex; readonly allowance?: string | number | undefined };
     readonly reply: TraderReadiness;

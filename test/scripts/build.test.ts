@@ -24,6 +24,7 @@ beforeEach(() => {
     'scripts/preflight.mjs',
     'scripts/build.mjs',
     'scripts/build-client.mjs',
+    'scripts/build-web.mjs',
     'tsconfig.json',
     'tsconfig.build.json',
     'package.json',
