@@ -29,8 +29,6 @@ export interface PagesOptions {
   readonly describe: (request: Request) => object;
   /** What `GET /llms.txt` says. */
   readonly llms: (request: Request) => string;
-  /** Slugs of the chains, for those who lost theirs. */
-  readonly chains: readonly string[];
 }
 
 const NOT_BUILT = 'The pages of this gateway are not built: run `npm run build` and start it again.';
@@ -38,7 +36,7 @@ const NOT_BUILT = 'The pages of this gateway are not built: run `npm run build` 
 export const pathOf = (page: PageName): string => (page === 'venue' ? '/' : `/${page}`);
 
 /** The pages of `web/`, their files, and what stands at `/` for programs. */
-export function pagesRouter({ built, pages, describe, llms, chains }: PagesOptions): Router {
+export function pagesRouter({ built, pages, describe, llms }: PagesOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
   const files = built === null ? null : createFileServer(built.folder);
   const isOn = (page: PageName): boolean => pages.includes(page);
@@ -58,7 +56,6 @@ export function pagesRouter({ built, pages, describe, llms, chains }: PagesOptio
   router.get('/llms.txt', (request, response) => sendBytes(response, 200, 'text/plain; charset=utf-8', llms(request)));
   if (built !== null && files !== null) fileRoutes(router, built, files);
   router.all(['/', '/llms.txt', ...pages.map(pathOf)], refuseMethod);
-  router.all(['/exchange', '/info'], refuseLostBot(chains));
   return router;
 }
 
@@ -88,12 +85,3 @@ const refuseMethod: RequestHandler = (request, response) => {
   response.setHeader('Allow', 'GET, HEAD');
   throw new GatewayError('UNSUPPORTED', { reason: `${request.method} is not offered here; allowed: GET, HEAD.` });
 };
-
-/** A bot whose base URL has no chain. */
-const refuseLostBot =
-  (chains: readonly string[]): RequestHandler =>
-  (request, response) => {
-    const urls = chains.map((chain) => `/hl/${chain}${request.path}`).join(', ');
-    const reason = `A Hyperliquid client needs the base URL of a chain, /hl/{chain}: this request belongs to ${urls}.`;
-    sendError(response, new GatewayError('UNSUPPORTED', { reason }), 404);
-  };

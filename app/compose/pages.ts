@@ -25,7 +25,6 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
     pagesRouter({
       built,
       pages,
-      chains: chains.map(({ chain }) => chain),
       describe: (request) => describe({ name, version, mode, headerPrefix, chains, pages, origin: originOf(request) }),
       llms: (request) =>
         llmsText({

@@ -18,6 +18,10 @@ export interface ChainReadiness {
   /** Deviations that do not affect readiness: a disabled write, an address that differs on chain, a backend replaced by the chain. */
   readonly notes: readonly string[];
   readonly block: bigint | null;
+  /** Since the newest block was first seen; null before the first. */
+  readonly headAgeMs: number | null;
+  /** Since the last price of any market; null before the first. */
+  readonly priceAgeMs: number | null;
   /** How far the chain is indexed. */
   readonly followed: { readonly block: bigint | null; readonly behind: bigint | null; readonly catchUp: CatchUp | null };
   readonly endpoints: readonly EndpointHealth[];
@@ -55,6 +59,8 @@ function chainReadiness(venue: Venue): ChainReadiness {
     relayer: venue.relayer && { ready: faults.relayer.length === 0, reasons: faults.relayer },
     notes: [...venueNotes(venue), ...feedNotes(venue)],
     block,
+    headAgeMs: venue.state.head && Math.max(0, venue.clock.now() - venue.state.head.seenAt),
+    priceAgeMs: venue.feed.status().parts.price.ageMs,
     followed: followedOf(venue, block),
     endpoints: venue.chain.endpoints(),
   };

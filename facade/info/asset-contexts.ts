@@ -6,7 +6,7 @@ import { fundingSnapshot } from '../../core/markets/funding.js';
 import { GatewayError } from '../../core/errors.js';
 import { BASE_SCALE, PRICE_SCALE, USD_SCALE, ZERO_TEXT, formatRate, formatSize, formatTick, formatUsd } from '../format.js';
 import { coinPrice, coinSize, type Asset, type Universe } from '../universe.js';
-import type { Day, DayFigures } from './day-figures.js';
+import type { Day, DayFigures } from '../../core/markets/day-figures.js';
 
 export interface AssetContext {
   readonly prevDayPx: string;

@@ -6,7 +6,7 @@ import { parseJson } from '../../http/json-bounds.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Endpoint } from '../endpoint.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';
-import { createDayFigures } from './day-figures.js';
+import { dayFiguresOf } from '../../core/markets/day-figures.js';
 import { INFO_TYPES } from './info-types.js';
 import { createScale } from './info-weights.js';
 import type { InfoContext, InfoType } from './info-type.js';
@@ -77,7 +77,7 @@ export function createInfoHandler(gateway: Gateway, responses: ResponseCache): I
 /** Builds the context that every read of a venue needs. */
 export function createInfoContexts(gateway: Gateway): (venue: Venue) => Promise<InfoContext> {
   const universes = createUniverses(gateway);
-  const day = createDayFigures(gateway);
+  const day = dayFiguresOf(gateway);
   const accounts = createAccountReader(gateway);
   return async (venue) => ({
     gateway,

@@ -3,7 +3,7 @@ import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import type { Universe } from '../universe.js';
 import type { AccountReader } from './account-state.js';
-import type { DayFigures } from './day-figures.js';
+import type { DayFigures } from '../../core/markets/day-figures.js';
 
 export interface InfoContext {
   readonly gateway: Gateway;

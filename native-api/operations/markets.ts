@@ -1,3 +1,4 @@
+import { listDayFigures } from '../../core/markets/day-figures.js';
 import { getFunding } from '../../core/markets/funding.js';
 import { getCandles, readCandles } from '../../core/markets/get-candles.js';
 import { getMarket, listMarkets } from '../../core/markets/list-markets.js';
@@ -10,6 +11,7 @@ import {
   BookQuery,
   Candles,
   CandlesQuery,
+  DayFigures,
   FundingSnapshot,
   Market,
   MarketParams,
@@ -109,5 +111,17 @@ export const marketOperations: readonly Operation[] = [
     errors: ['NOT_READY'],
     cached: true,
     handle: ({ venue }) => ({ data: listPrices(venue) }),
+  }),
+
+  venueOperation({
+    id: 'getDayFigures',
+    method: 'GET',
+    path: '/day',
+    auth: 'none',
+    summary: 'Price of 24 hours ago and traded volume of every market, renewed once a minute.',
+    reply: DayFigures,
+    errors: ['NOT_READY'],
+    cached: true,
+    handle: ({ gateway, venue }) => ({ data: listDayFigures(gateway, venue) }),
   }),
 ];

@@ -31,12 +31,14 @@ const addressOf = (address: Address | null): Address | null => address && getAdd
 
 const count = (blocks: bigint | null): number | null => (blocks === null ? null : Number(blocks));
 
-const chainReady = ({ ready, reasons, notes, relayer, block, followed, endpoints }: ChainReadiness): ChainReady => ({
+const chainReady = ({ ready, reasons, notes, relayer, block, headAgeMs, priceAgeMs, followed, endpoints }: ChainReadiness): ChainReady => ({
   ready,
   reasons: [...reasons],
   notes: [...notes],
   relayer: relayer && { ready: relayer.ready, reasons: [...relayer.reasons] },
   block: count(block),
+  headAgeMs: headAgeMs === null ? null : Math.round(headAgeMs),
+  priceAgeMs: priceAgeMs === null ? null : Math.round(priceAgeMs),
   followed: {
     block: count(followed.block),
     behind: count(followed.behind),

@@ -67,6 +67,16 @@ export const Price = z
   .meta({ id: 'Price' });
 export const Prices = list(Price);
 
+export const DayFigures = list(
+  z
+    .object({
+      market: MarketSymbol,
+      priceBefore: DecimalString.nullable().meta({ description: 'The index price 24 hours ago; null where it is not known.' }),
+      volumeUsd: DecimalString.meta({ description: 'Traded in the last 24 hours, as far as the history reaches.' }),
+    })
+    .meta({ id: 'DayFigures' }),
+);
+
 export const BookQuery = z.strictObject({ levels: count(1, 30).optional() });
 
 const BookLevel = z.object({ price: DecimalString, size: DecimalString, sizeUsd: DecimalString, cumulativeUsd: DecimalString });

@@ -38,6 +38,8 @@ const ChainReady = z.object({
   notes: z.array(z.string()),
   relayer: z.object({ ready: z.boolean(), reasons: z.array(z.string()) }).nullable(),
   block: z.int().nullable(),
+  headAgeMs: z.int().nonnegative().nullable().meta({ description: 'Since the newest block was first seen.' }),
+  priceAgeMs: z.int().nonnegative().nullable().meta({ description: 'Since the last price of any market.' }),
   followed: z.object({ block: z.int().nullable(), behind: z.int().nullable(), catchUp: CatchUp.nullable() }),
   endpoints: z.array(Endpoint),
 });

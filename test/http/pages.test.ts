@@ -17,7 +17,7 @@ const HTML = 'text/html,application/xhtml+xml,*/*;q=0.8';
 const serve = (pages: readonly PageName[], from: BuiltPages | null = built) =>
   supertest(
     express()
-      .use(pagesRouter({ built: from, pages, describe: () => ({ name: 'Here' }), llms: () => '# Here\n', chains: ['base', 'polygon'] }))
+      .use(pagesRouter({ built: from, pages, describe: () => ({ name: 'Here' }), llms: () => '# Here\n' }))
       .use((_request, response) => void response.status(404).json({ code: 'NOWHERE' })),
   );
 const all = serve(PAGE_NAMES);
@@ -140,14 +140,6 @@ describe('the files of the pages', () => {
   });
 });
 
-describe('a bot without a chain in its base URL', () => {
-  it.each(['/exchange', '/info'])('gets 404 from POST %s with the URLs it should use', async (at) => {
-    const { status, body } = await all.post(at).send({ type: 'meta' });
-    expect(status).toBe(404);
-    expect(body).toMatchObject({ code: 'UNSUPPORTED', message: expect.stringContaining(`/hl/base${at}, /hl/polygon${at}`) });
-  });
-});
-
 describe('a running gateway', () => {
   let venue: TestVenue;
   beforeAll(async () => (venue = await sharedVenue()));
@@ -184,6 +176,12 @@ describe('a running gateway', () => {
     ])
       expect(text).toContain(part);
     expect(text).not.toMatch(/withdraw3|usdSend|undefined|NaN/);
+  });
+
+  it.each(['/exchange', '/info'])('answers 404 to a bot at POST %s, with the URL it should have', async (at) => {
+    const reply = await fetch(`${venue.url}${at}`, { method: 'POST', body: '{"type":"meta"}' });
+    expect(reply.status).toBe(404);
+    expect(await reply.json()).toMatchObject({ code: 'UNSUPPORTED', message: expect.stringContaining(`/hl/arbitrum-sepolia${at}`) });
   });
 
   it('believes no stranger that the connection was secure', async () => {

@@ -190,3 +190,16 @@ describe('a request that fits nothing', () => {
     expect(await idOf('<script>')).not.toBe('<script>');
   });
 });
+
+describe('the figures of the day', () => {
+  it('have every market, with its price of a day ago where it was open then', async () => {
+    const figures = await eventually(
+      () => listed('/v1/base/day'),
+      (all) => typeof all.find(({ market }) => market === 'BTC/USD')?.['priceBefore'] === 'string',
+    );
+    expect(figures.map(({ market }) => market)).toEqual((await markets('base')).map(({ symbol }) => symbol));
+    const candles = await listed('/v1/base/markets/BTC-USD/candles?interval=1h');
+    const { priceBefore } = figures.find(({ market }) => market === 'BTC/USD') ?? {};
+    expect(candles.map(({ close }) => close)).toContain(priceBefore);
+  });
+});

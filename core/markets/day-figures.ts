@@ -1,5 +1,9 @@
-import { floorTo, type Candle } from '../../core/domain/candle.js';
-import type { Gateway, Venue } from '../../core/gateway.js';
+import { floorTo, type Candle } from '../domain/candle.js';
+import { decimal, type Decimal } from '../domain/decimal.js';
+import { symbolOf } from '../domain/market.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { directoryOf } from './directory.js';
+import { PRICE_SCALE } from './list-prices.js';
 
 /** Figures of the last 24 hours, by pair index. */
 export interface Day {
@@ -15,6 +19,7 @@ export interface DayFigures {
 }
 
 const EMPTY: Day = { volumeUsd: new Map(), priceBefore: new Map() };
+const USD_SCALE = 18;
 const FRESH_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -27,7 +32,7 @@ const CHARTS_AT_ONCE = 4;
 /** Hourly candles by pair index, from the charts; used until our own minutes reach back a day. */
 type Hours = Map<number, { readonly candles: readonly Candle[]; readonly askedAt: number }>;
 
-export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'clock'>): DayFigures {
+function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'clock'>): DayFigures {
   const known = new Map<Venue, { day: Day; askedAt: number }>();
   const charts = new WeakMap<Venue, Hours>();
 
@@ -50,10 +55,39 @@ export function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'cloc
       const had = known.get(venue);
       if (had && clock.now() - had.askedAt < FRESH_MS) return had.day;
       known.set(venue, { day: had?.day ?? EMPTY, askedAt: clock.now() });
-      refresh(venue).catch((error: unknown) => venue.log.warn('facade.day-figures-unknown', { error }));
+      refresh(venue).catch((error: unknown) => venue.log.warn('markets.day-figures-unknown', { error }));
       return had?.day ?? EMPTY;
     },
   };
+}
+
+const shared = new WeakMap<Gateway, DayFigures>();
+
+/** Both APIs of a gateway show the same figures, which are requested once. */
+export function dayFiguresOf(gateway: Gateway): DayFigures {
+  const figures = shared.get(gateway) ?? createDayFigures(gateway);
+  shared.set(gateway, figures);
+  return figures;
+}
+
+export interface MarketDay {
+  market: string;
+  /** Null until the figures are known, or for a market without a price then. */
+  priceBefore: Decimal | null;
+  volumeUsd: Decimal;
+}
+
+/** Every listed market with its price of a day ago and what was traded since. */
+export function listDayFigures(gateway: Gateway, venue: Venue): MarketDay[] {
+  const { priceBefore, volumeUsd } = dayFiguresOf(gateway).of(venue);
+  return directoryOf(venue.feed.config()).pairs.map((pair) => {
+    const before = priceBefore.get(pair.index);
+    return {
+      market: symbolOf(pair),
+      priceBefore: before === undefined ? null : decimal(before, PRICE_SCALE),
+      volumeUsd: decimal(volumeUsd.get(pair.index) ?? 0n, USD_SCALE),
+    };
+  });
 }
 
 const listed = ({ feed }: Venue): number[] => feed.config().pairs.flatMap((pair, pairIndex) => (pair === null ? [] : [pairIndex]));
