@@ -12,18 +12,17 @@ const columns = (digits: Digits): readonly Column<Fill>[] => [
   { name: 'When', cell: ({ timestamp }) => <Ago at={timestamp} /> },
   {
     name: 'Market',
-    cell: ({ market, side }) => (
+    cell: ({ market, side, action }) => (
       <span class="two">
         <strong>{market ?? 'delisted'}</strong>{' '}
         <small>
-          <Side side={side} />
+          <Side side={side} /> {action.replaceAll('_', ' ').toLowerCase()}
         </small>
       </span>
     ),
   },
-  { name: 'Action', cell: ({ action }) => action.replaceAll('_', ' ').toLowerCase() },
   { name: 'Price', isNumber: true, cell: ({ market, price }) => <Price digits={digits} market={market} value={price} /> },
-  { name: 'Size', isNumber: true, cell: ({ market, size }) => <Size digits={digits} market={market} value={size} /> },
+  { name: 'Size', isNumber: true, isMinor: true, cell: ({ market, size }) => <Size digits={digits} market={market} value={size} /> },
   {
     name: 'Realised PnL',
     isNumber: true,

@@ -26,7 +26,7 @@ const classOf = ({ isNumber, isMinor }: { readonly isNumber?: boolean; readonly 
 export function Table<Row>({ label, columns, rows, keyOf, isChosen, onChoose }: TableProps<Row>) {
   const chosen = rows.findIndex((row) => isChosen?.(row) === true);
   return (
-    <div class="table-frame">
+    <div class="table-frame" {...(onChoose === undefined ? { role: 'group', 'aria-label': `${label}, scrolls`, tabIndex: 0 } : {})}>
       <table class="table" aria-label={label}>
         <thead>
           <tr>

@@ -23,7 +23,7 @@ export function UnfoldingTable<Row>({ label, columns, rows, keyOf, unfoldLabel, 
   const open = useSignal<string | null>(null);
   const id = useId();
   return (
-    <div class="table-frame" role="region" aria-label={label} tabIndex={0}>
+    <div class="table-frame" role="group" aria-label={`${label}, scrolls`} tabIndex={0}>
       <table class="table unfolding" aria-label={label}>
         <thead>
           <tr>
