@@ -16,6 +16,8 @@ export interface ChainControls {
   /** The node itself, not the proxy: faults affect only the gateway's connection. */
   readonly rpcUrl: string;
   readonly collaterals: readonly SandboxCollateral[];
+  /** One JSON-RPC request as a client of the node sends it; throws RpcFailure. */
+  request(method: string, params: readonly unknown[]): Promise<unknown>;
   readonly faucet: Faucet;
   mine(blocks: number): Promise<unknown>;
   reorg(depth: number, drop: boolean): Promise<unknown>;

@@ -71,9 +71,14 @@ const ChainBody = z.discriminatedUnion('action', [
   z.strictObject({ chain: Chain, action: z.literal('gas'), baseFeeGwei: z.number().min(0).max(100_000) }),
   z.strictObject({ chain: Chain, action: z.literal('warp'), seconds: z.int().min(1).max(31_536_000) }),
 ]);
+const RpcBody = z.strictObject({
+  chain: Chain,
+  method: z.string().regex(/^(?:eth|net|web3)_[A-Za-z]{1,40}$/, 'must be a method of the public JSON-RPC, such as eth_call'),
+  params: z.array(z.unknown()).max(8).default([]),
+});
 
 /** The request schemas of the sandbox's routes. */
-export const SANDBOX_BODIES = { AccountsBody, FaucetBody, PriceBody, OracleBody, MarketBody, FeedBody, ChainBody } as const;
+export const SANDBOX_BODIES = { AccountsBody, FaucetBody, PriceBody, OracleBody, MarketBody, FeedBody, ChainBody, RpcBody } as const;
 
 /** Exists in the sandbox only, and answers only local callers: the reply contains private keys. */
 export function sandboxRouter(controls: SandboxControls, operatorToken: string | null): Router {
@@ -109,6 +114,11 @@ export function sandboxRouter(controls: SandboxControls, operatorToken: string |
   router.post(
     '/sandbox/chain',
     answer(ChainBody, (body) => instructChain(chainOf(controls, body.chain), body)),
+  );
+  // The pages may connect to their own origin only, and the node has a port of its own.
+  router.post(
+    '/sandbox/rpc',
+    answer(RpcBody, async ({ chain, method, params }) => ({ result: (await chainOf(controls, chain).request(method, params)) ?? null })),
   );
   return router;
 }

@@ -79,6 +79,7 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
       definition,
       rpcUrl: node.url,
       collaterals,
+      request: (method, params) => node.request(method, params),
       faucet,
       mine: (blocks) => node.mine(blocks),
       reorg: (depth, drop) => node.reorg({ depth, drop }),

@@ -719,6 +719,10 @@ export interface TraderReadiness {
   readonly address: Hex;
   readonly trader: Hex;
   readonly ready: { readonly native: boolean; readonly facade: boolean };
+  /** The trading delegate on chain: the one address that trades for the trader. */
+  readonly delegate: Hex | null;
+  /** Agents that are neither revoked nor expired, as `getAgent` shows them. */
+  readonly agents: readonly Agent[];
   readonly lines: readonly {
     readonly check: 'agent' | 'delegation' | 'balance' | 'allowance' | 'gas' | 'market' | 'relayer' | 'referrer';
     readonly ok: boolean;

@@ -1,10 +1,11 @@
 import { encodeFunctionData, formatUnits, parseAbi, parseUnits } from 'viem/utils';
-import { isInForce, type Agent } from '../domain/agent.js';
+import { agentStatus, isInForce, type Agent } from '../domain/agent.js';
 import type { Collateral } from '../domain/market.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals, directoryOf } from '../markets/directory.js';
 import type { Address } from '../types.js';
+import { viewOf, type AgentView } from './agent-status.js';
 import { delegationTx } from './delegation-transactions.js';
 import { traderBehind } from './resolve-trader.js';
 
@@ -24,6 +25,10 @@ export interface TraderReadiness {
   readonly trader: Address;
   /** Whether the address can trade through each API. */
   readonly ready: { readonly native: boolean; readonly facade: boolean };
+  /** The trading delegate on chain: the one address that trades for the trader. */
+  readonly delegate: Address | null;
+  /** Agents that are neither revoked nor expired. */
+  readonly agents: AgentView[];
   readonly lines: ReadinessLine[];
 }
 
@@ -69,8 +74,12 @@ export async function traderReadiness(
     referrerLine(facts),
   ];
   const holds = (checks: readonly ReadinessCheck[]): boolean => lines.every(({ check, ok }) => ok || !checks.includes(check));
-  return { address, trader: facts.trader, ready: { native: holds(NEEDED.native), facade: holds(NEEDED.facade) }, lines };
+  const ready = { native: holds(NEEDED.native), facade: holds(NEEDED.facade) };
+  return { address, trader: facts.trader, ready, delegate: facts.delegate, agents: agentViews(facts), lines };
 }
+
+const agentViews = ({ agents, delegate, relayer, venue }: Facts): AgentView[] =>
+  agents.map((agent) => viewOf(agent, agentStatus(agent, agent.mode === 'self' ? agent.agent : relayer, delegate, venue.clock.now())));
 
 async function gather({ store, clock }: Gateway, venue: Venue, address: Address): Promise<Facts> {
   const { slug } = venue.definition;

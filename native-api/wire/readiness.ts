@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { READINESS_CHECKS } from '../../core/access/trader-readiness.js';
-import { AnyAddress, MasterTransaction } from './agents.js';
+import { AgentRecord, AnyAddress, MasterTransaction } from './agents.js';
 
 const Line = z.object({
   check: z.enum(READINESS_CHECKS),
@@ -10,7 +10,14 @@ const Line = z.object({
 });
 
 export const TraderReadiness = z
-  .object({ address: AnyAddress, trader: AnyAddress, ready: z.object({ native: z.boolean(), facade: z.boolean() }), lines: z.array(Line) })
+  .object({
+    address: AnyAddress,
+    trader: AnyAddress,
+    ready: z.object({ native: z.boolean(), facade: z.boolean() }),
+    delegate: AnyAddress.nullable().meta({ description: 'The trading delegate on chain: the one address that trades for the trader.' }),
+    agents: z.array(AgentRecord).meta({ description: 'Agents that are neither revoked nor expired, as `getAgent` shows them.' }),
+    lines: z.array(Line),
+  })
   .meta({ id: 'TraderReadiness' });
 
 export const ReadinessPath = z.object({ address: AnyAddress });

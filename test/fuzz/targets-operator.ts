@@ -84,6 +84,7 @@ const SANDBOX_BODIES: readonly (readonly [string, object])[] = [
   ['/sandbox/chain', { action: 'rpc', mode: 'ok', latencyMs: 5, errorShare: 0.5 }],
   ['/sandbox/chain', { action: 'gas', baseFeeGwei: 0.1 }],
   ['/sandbox/chain', { action: 'warp', seconds: 1 }],
+  ['/sandbox/rpc', { method: 'eth_getBalance', params: [`0x${'1'.repeat(40)}`, 'latest'] }],
 ];
 
 export function sandboxCall(_materials: Materials, random: Random): HttpInput {

@@ -33,6 +33,10 @@ describe('the readiness of an address', () => {
     const asTrader = await readinessOf(trader.address);
     expect(asTrader.ready).toEqual({ native: true, facade: false });
     expect(failing(asTrader)).toEqual(['relayer']);
+    expect([asTrader.delegate, asTrader.agents]).toEqual([
+      agent.address,
+      [expect.objectContaining({ agent: agent.address, mode: 'self', status: 'active' })],
+    ]);
     const asAgent = await readinessOf(agent.address.toLowerCase());
     expect([asAgent.trader, asAgent.ready.native]).toEqual([trader.address, true]);
   });
@@ -40,12 +44,14 @@ describe('the readiness of an address', () => {
   it('is whole at the facade for the demo trader whose slot the relayer holds', async () => {
     const asTrader = await readinessOf(sandbox.controls.accounts['hl-trader'].address);
     expect(asTrader.ready).toEqual({ native: false, facade: true });
+    expect(asTrader.agents).toEqual([expect.objectContaining({ mode: 'relayed', status: 'active' })]);
     expect(lineOf(asTrader, 'relayer')?.detail).toContain(sandbox.controls.relayer.toLowerCase());
   });
 
   it('names every missing step of a stranger', async () => {
     const stranger = await readinessOf(new Wallet(generatePrivateKey()).address);
     expect(failing(stranger)).toEqual(['agent', 'delegation', 'balance', 'allowance', 'gas', 'relayer']);
+    expect([stranger.delegate, stranger.agents]).toEqual([null, []]);
     for (const { ok, fix } of stranger.lines) expect(fix === null).toBe(ok);
   });
 

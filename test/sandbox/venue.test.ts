@@ -156,6 +156,14 @@ describe('the levers of the sandbox', () => {
     expect(await client.getBalance({ address })).toBe(250_000_000_000_000_000n);
   });
 
+  it('pass a request on to the node, for pages that reach no other port', async () => {
+    const { body } = await sandbox.post('/sandbox/rpc', { method: 'eth_chainId' });
+    expect(body).toEqual({ result: `0x${chain().definition.chainId.toString(16)}` });
+    expect((await sandbox.post('/sandbox/rpc', { method: 'eth_getTransactionReceipt', params: [`0x${'1'.repeat(64)}`] })).body).toEqual({
+      result: null,
+    });
+  });
+
   it('make fresh traders with a delegate', async () => {
     const delegate = sandbox.controls.accounts.agent.address;
     const { status, body } = await sandbox.post('/sandbox/accounts', { delegate });
@@ -194,6 +202,8 @@ describe('the levers of the sandbox', () => {
     ['/sandbox/faucet', { address: `0x${'1'.repeat(40)}`, usdc: '-1' }, 'usdc'],
     ['/sandbox/chain', { action: 'reorg', depth: 0 }, 'depth'],
     ['/sandbox/chain', { action: 'explode' }, 'action'],
+    ['/sandbox/rpc', { method: 'hardhat_setBalance' }, 'method'],
+    ['/sandbox/rpc', { method: 'eth_call', params: {} }, 'params'],
     ['/sandbox/market', { market: 'BTC/USD', isOpen: true, extra: 1 }, ''],
   ])('refuse %s %j and name what is wrong', async (path, body, field) => {
     const reply = await sandbox.post(path, body);
@@ -216,6 +226,7 @@ describe('the levers of the sandbox', () => {
     ['/sandbox/accounts', { eth: '0' }, 'insufficient funds for gas'],
     ['/sandbox/faucet', { address: `0x${'1'.repeat(40)}`, eth: '999999999999999' }, 'insufficient funds for gas'],
     ['/sandbox/faucet', { address: `0x${'1'.repeat(40)}`, usdc: '0.0000001' }, 'USDC has 6 decimals'],
+    ['/sandbox/rpc', { method: 'eth_sendRawTransaction', params: ['0x12'] }, ''],
   ])('pass on why %s cannot do %j', async (path, body, reason) => {
     const reply = await sandbox.post(path, body);
     expect([reply.status, reply.body]).toEqual([
