@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { readRelease } from '../core/adapters/telemetry/own-release.js';
+import { mapStacks } from './map-stacks.js';
 
 interface Command {
   readonly summary: string;
@@ -106,4 +107,5 @@ const isMissingModule = (error: unknown): boolean =>
   error.code === 'ERR_MODULE_NOT_FOUND' &&
   /sandbox\/main\.js|verify-proof\.mjs/.test(error.message);
 
+mapStacks();
 await run(process.argv.slice(2));

@@ -60,11 +60,28 @@ async function bundleCommands(esbuild) {
     splitting: true,
     chunkNames: 'chunks/[name]-[hash]',
     external: PACKAGES,
+    minifyWhitespace: true,
+    minifySyntax: true,
     metafile: true,
+    plugins: [onlyEnglish],
     banner: { js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);" }, // for bundled CommonJS
   });
   return Object.keys(metafile.outputs);
 }
+
+/** zod says its complaints in fifty languages; all of them would be loaded with it. */
+const onlyEnglish = {
+  name: 'only English',
+  setup(build) {
+    build.onResolve({ filter: /^\.\.\/locales\/index\.js$/ }, ({ importer, resolveDir }) =>
+      importer.includes('/zod/') ? { path: path.join(resolveDir, '../locales/en.js'), namespace: 'only-english' } : null,
+    );
+    build.onLoad({ filter: /./, namespace: 'only-english' }, ({ path: file }) => ({
+      contents: `export { default as en } from ${JSON.stringify(file)};`,
+      resolveDir: path.dirname(file),
+    }));
+  },
+};
 
 /** Each source for itself, for measurements that load parts of the gateway: the loader that runs sources adds work to every function. */
 async function transpileModules(esbuild) {
@@ -129,15 +146,19 @@ async function openCompiler() {
   return compiler;
 }
 
-const named = process.argv.slice(2);
-const wanted = named.length === 0 ? STEPS : [...STEPS, ...ON_REQUEST].filter(({ name }) => named.includes(name));
-const due = wanted
-  .map((step) => ({ step, state: stateOf(step), last: lastMade(step) }))
-  .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
-if (due.length > 0) {
+/** Makes those of the named steps that are not fresh; without a name all but those made on request. Resolves with false if one failed. */
+export async function build(names = []) {
+  const wanted = names.length === 0 ? STEPS : [...STEPS, ...ON_REQUEST].filter(({ name }) => names.includes(name));
+  const due = wanted
+    .map((step) => ({ step, state: stateOf(step), last: lastMade(step) }))
+    .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
+  if (due.length === 0) return true;
   const esbuild = await openCompiler();
   const made = await Promise.allSettled(due.map(({ step, state }) => runStep(step, esbuild, state)));
   // The compiler prints what it cannot read, with file and line; other faults are ours.
   for (const { reason } of made) if (reason !== undefined && reason.errors === undefined) console.error(reason);
-  if (made.some(({ status }) => status === 'rejected')) process.exitCode = 1;
+  await esbuild.stop();
+  return made.every(({ status }) => status === 'fulfilled');
 }
+
+if (process.argv[1] === fileURLToPath(import.meta.url) && !(await build(process.argv.slice(2)))) process.exitCode = 1;

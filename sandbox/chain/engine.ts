@@ -38,6 +38,8 @@ export interface Engine {
 
 /** The package is CommonJS with a native binding and may be absent in a production install: loaded on first use only. */
 function load(): typeof Edr {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0; // it asks for a report of the process to learn which C library there is, and that holds a stack
   try {
     return createRequire(import.meta.url)('@nomicfoundation/edr') as typeof Edr;
   } catch (error) {
@@ -46,6 +48,8 @@ function load(): typeof Edr {
       `The EVM engine of the sandbox does not load on ${platform}: install the optional package @nomicfoundation/edr, or set SANDBOX_RPC_URL to a node.`,
       { cause: error },
     );
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
   }
 }
 
