@@ -9,7 +9,7 @@ export interface PagedRows<Row> {
   /** Whether older rows can be asked for. */
   readonly hasOlder: ReadonlySignal<boolean>;
   readonly isReading: ReadonlySignal<boolean>;
-  readOlder(): void;
+  readonly readOlder: () => void;
   /** From the stream. */
   put(rows: readonly Row[]): void;
   remove(id: string): void;

@@ -7,7 +7,8 @@ import { inkOf, isDark, palette } from './theme.js';
 export interface ChartProps {
   /** What the drawing shows, for those who cannot see it: figures, not a title. */
   readonly label: string;
-  readonly height: number;
+  /** Gives the drawing its height. */
+  readonly class?: string;
   readonly options?: DeepPartial<ChartOptions>;
   /** Adds series and returns what sets their colours, called again when the theme changes. */
   readonly setUp: (chart: IChartApi) => () => void;
@@ -15,19 +16,26 @@ export interface ChartProps {
 }
 
 /** A chart of lightweight-charts in the colours of the page. The drawing is a table in the DOM: hidden from screen readers, which get the label. */
-export function Chart({ label, height, options = {}, setUp, children }: ChartProps) {
+export function Chart({ label, class: frame = '', options = {}, setUp, children }: ChartProps) {
   const host = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (host.current === null) return;
     const chart = createChart(host.current, { autoSize: true, ...QUIET, ...options });
     const paint = setUp(chart);
-    const stop = effect(() => {
-      // Both are read so that a change of either paints anew.
-      void [isDark(), palette.value];
+    let isOver = false;
+    const repaint = (): void => {
+      if (isOver) return;
       chart.applyOptions(coloursOf());
       paint();
+    };
+    repaint();
+    // After the theme has written its colours into the page: effects run in no order that could be relied on.
+    const stop = effect(() => {
+      const look = `${String(isDark())} ${palette.value}`;
+      queueMicrotask(() => look !== '' && repaint());
     });
     return () => {
+      isOver = true;
       stop();
       chart.remove();
     };
@@ -35,7 +43,7 @@ export function Chart({ label, height, options = {}, setUp, children }: ChartPro
   return (
     <figure class="chart">
       <div role="img" aria-label={label}>
-        <div ref={host} class="chart-host" aria-hidden="true" />
+        <div ref={host} class={`chart-host ${frame}`} aria-hidden="true" />
       </div>
       {children}
       <figcaption class="credit">

@@ -18,7 +18,6 @@ export interface TimeChartProps {
   readonly threshold?: { readonly value: string; readonly title: string };
 }
 
-const HEIGHT = 180;
 const SIGNIFICANT = 4;
 const format = new Intl.NumberFormat('en-US', { maximumSignificantDigits: SIGNIFICANT });
 
@@ -57,5 +56,5 @@ export function TimeChart({ label, kind, points, threshold }: TimeChartProps) {
       },
     [kind, points, threshold?.value, threshold?.title],
   );
-  return <Chart label={label} height={HEIGHT} setUp={setUp} />;
+  return <Chart label={label} setUp={setUp} />;
 }
