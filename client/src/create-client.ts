@@ -1,3 +1,4 @@
+import { isAddress } from 'viem/utils';
 import { OPERATIONS, type ChainInfo, type Hex, type OperationId, type Operations } from './api.js';
 import type { Api } from './methods.js';
 import { agentFromKey, type Signer } from './agent.js';
@@ -5,10 +6,12 @@ import { createChainReader, type ChainReader } from './chain-reader.js';
 import { CHAINS, type ChainFacts, type ChainSlug } from './chains.js';
 import { ClientError, requireSame, VerificationError } from './errors.js';
 import { createCaller, type CallOptions, type Fetch } from './http.js';
+import type { SocketConstructor } from './line.js';
 import { httpRpc, type Rpc } from './rpc.js';
 import { createSender, type FeeLimits, type Sender } from './send-transaction.js';
 import { newNonce, signatureHeaders, signRequest, type SigningDomain } from './sign-request.js';
 import type { Limits } from './verify-context.js';
+import { openStream, type Cursors, type Stream, type StreamOptions } from './stream.js';
 import { createWriter, type Writer } from './write.js';
 
 export interface ClientOptions {
@@ -32,6 +35,10 @@ export interface ClientOptions {
   readonly serviceName?: string | undefined;
   readonly headerPrefix?: string | undefined;
   readonly fetch?: Fetch | undefined;
+  /** Epoch ms; this machine's clock by default. A gateway that refuses its time is followed, up to ten minutes. */
+  readonly clock?: (() => number) | undefined;
+  /** The platform's by default; Node 20 has none: pass that of the package `ws`. */
+  readonly WebSocket?: SocketConstructor | undefined;
 }
 
 export interface Client extends Api, Writer {
@@ -46,6 +53,10 @@ export interface Client extends Api, Writer {
     readonly path: string;
     readonly body?: Uint8Array;
   }) => Promise<Readonly<Record<string, string>>>;
+  /** Opens the stream; it comes back after a cut and continues behind the last message, none lost and none twice. */
+  readonly stream: (options?: StreamOptions) => Stream;
+  /** A stream that continues behind cursors that an earlier one had reached, also one of another process. */
+  readonly resume: (cursors: Cursors, options?: StreamOptions) => Stream;
 }
 
 export function createClient(options: ClientOptions): Client {
@@ -64,7 +75,8 @@ export function createClient(options: ClientOptions): Client {
     return { name, version: '1', chainId: chain.chainId, verifyingContract: chain.diamond };
   });
   const apiKey = options.apiKey ?? null;
-  const caller = createCaller({ url, chain: chain.slug, agent, apiKey, headerPrefix, fetch, domain, trader });
+  const clock = options.clock ?? Date.now;
+  const caller = createCaller({ url, chain: chain.slug, agent, apiKey, headerPrefix, fetch, clock, domain, trader });
 
   const api = Object.fromEntries(
     (Object.keys(OPERATIONS) as OperationId[]).map((id) => [
@@ -83,9 +95,35 @@ export function createClient(options: ClientOptions): Client {
     signing: () => requireSigning(agent, reader, sender, chain),
   });
 
+  const login = async (): Promise<object | null> => {
+    if (agent === null) return apiKey === null ? null : { op: 'auth', apiKey };
+    const request = {
+      operation: 'wsAuth',
+      method: 'WS',
+      path: socketPath,
+      body: new Uint8Array(),
+      timestamp: caller.now(),
+      nonce: newNonce(),
+    };
+    return { op: 'auth', ...(await signRequest(agent, await domain(), request)) };
+  };
+  const socketPath = `/v1/${chain.slug}/ws`;
+  const stream: Client['stream'] = (streamOptions) =>
+    openStream(
+      {
+        url: `${url.replace(/^http/, 'ws')}${socketPath}`,
+        WebSocket: options.WebSocket,
+        login,
+        adoptClock: (serverTime) => caller.adoptClock(serverTime),
+      },
+      streamOptions,
+    );
+
   return {
     ...api,
     ...writer,
+    stream,
+    resume: (cursors, streamOptions = {}) => stream({ ...streamOptions, cursors }),
     chain,
     agent,
     trader,
@@ -127,6 +165,7 @@ async function findTrader(
   if (given !== undefined) return given;
   if (agent === null) throw new ClientError('A client without an agent needs `trader`: the account that it reads.');
   const { trader } = (await lookUp(agent.address)).agent;
+  if (!isAddress(trader)) throw new VerificationError('TRADER', 'the gateway names no account as the trader', null, String(trader));
   if (reader === null || trader.toLowerCase() === agent.address.toLowerCase()) return trader;
   const delegate = await reader.delegateOf(trader);
   if (delegate.toLowerCase() !== agent.address.toLowerCase())

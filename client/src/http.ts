@@ -22,6 +22,8 @@ export interface CallerOptions {
   readonly apiKey: string | null;
   readonly headerPrefix: string;
   readonly fetch: Fetch;
+  /** Epoch ms by this machine's clock. */
+  readonly clock: () => number;
   readonly domain: () => Promise<SigningDomain>;
   /** The account of private paths that name none. */
   readonly trader: () => Promise<string>;
@@ -31,6 +33,8 @@ export interface Caller {
   call<Id extends OperationId>(id: Id, input: Operations[Id]['input'], options?: CallOptions): Promise<Operations[Id]['reply']>;
   /** Epoch ms by the gateway's clock, as far as it is known. */
   now(): number;
+  /** Follows the gateway's clock; throws where it is too far away. */
+  adoptClock(serverTime: unknown): void;
 }
 
 type Input = Readonly<Record<string, unknown>>;
@@ -40,11 +44,12 @@ const MAX_CLOCK_OFFSET_MS = 10 * 60_000;
 
 export function createCaller(options: CallerOptions): Caller {
   let offsetMs = 0;
-  const now = (): number => Date.now() + offsetMs;
+  const { clock } = options;
+  const now = (): number => clock() + offsetMs;
 
   /** The gateway says what time it has when it refuses a timestamp; the next attempt uses that. */
   const adoptClock = (serverTime: unknown): void => {
-    const offset = typeof serverTime === 'number' ? serverTime - Date.now() : Number.NaN;
+    const offset = typeof serverTime === 'number' ? serverTime - clock() : Number.NaN;
     if (!(Math.abs(offset) <= MAX_CLOCK_OFFSET_MS))
       throw new ClientError(
         `The clock of this machine and that of the gateway differ by more than ${MAX_CLOCK_OFFSET_MS / 60_000} minutes: set this machine's clock.`,
@@ -61,7 +66,7 @@ export function createCaller(options: CallerOptions): Caller {
       return callOnce(options, now, id, input, callOptions);
     }
   };
-  return { call, now };
+  return { call, now, adoptClock };
 }
 
 async function callOnce<Id extends OperationId>(

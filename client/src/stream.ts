@@ -1,0 +1,191 @@
+import { PRIVATE_CHANNELS, type Channel, type ErrorCode, type Messages, type Subscriptions } from './api.js';
+import { ClientError, GatewayError } from './errors.js';
+import { openLine, type SocketConstructor, type StreamState } from './line.js';
+
+/** How far a consumer has come in the journal of the account; kept by the caller, it survives a restart. */
+export interface Cursors {
+  readonly orders?: number | undefined;
+  readonly fills?: number | undefined;
+}
+
+export interface StreamOptions {
+  /** The platform's by default; Node 20 has none: pass that of the package `ws`. */
+  readonly WebSocket?: SocketConstructor | undefined;
+  /** Continue behind these instead of beginning with a snapshot. */
+  readonly cursors?: Cursors | undefined;
+  readonly onState?: ((state: StreamState) => void) | undefined;
+  /** A refused subscription or login, or what a handler threw. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly pingMs?: number | undefined;
+  readonly staleMs?: number | undefined;
+}
+
+export interface Stream {
+  /** Answers what ends the subscription. One subscription per channel, market and interval. */
+  subscribe<Name extends Channel>(asked: Subscriptions[Name], onMessage: (message: Messages[Name]) => void): () => void;
+  /** Of the last messages that handlers have finished with. */
+  cursors(): Cursors;
+  state(): StreamState;
+  close(): void;
+}
+
+export interface StreamSource {
+  readonly url: string;
+  readonly WebSocket: SocketConstructor | undefined;
+  /** The message that logs in; null where the client has no credentials. */
+  readonly login: () => Promise<object | null>;
+  /** Follows the gateway's clock after a refused timestamp; throws where that is too far away. */
+  readonly adoptClock: (serverTime: unknown) => void;
+}
+
+type Asked = Subscriptions[Channel];
+type Message = Messages[Channel];
+
+interface Subscription {
+  readonly asked: Asked;
+  readonly handle: (message: never) => void;
+  /** Number of its last message on this connection. */
+  seq: number | null;
+}
+
+const DEFAULT_PING_MS = 5_000;
+const DEFAULT_STALE_MS = 12_000;
+
+const isPrivate = (channel: string): boolean => PRIVATE_CHANNELS.some((name) => name === channel);
+const isResumed = (channel: string): channel is keyof Cursors => channel === 'orders' || channel === 'fills';
+
+function keyOf(topic: { readonly channel?: unknown; readonly market?: unknown; readonly interval?: unknown }): string {
+  const market = typeof topic.market === 'string' ? topic.market.toUpperCase().replace('-', '/') : '';
+  return [topic.channel, market, topic.interval ?? ''].join(' ');
+}
+
+export function openStream(source: StreamSource, options: StreamOptions = {}): Stream {
+  const WebSocket = options.WebSocket ?? source.WebSocket ?? (globalThis as { readonly WebSocket?: SocketConstructor }).WebSocket;
+  if (WebSocket === undefined)
+    throw new ClientError('This platform has no WebSocket: pass the constructor of the package ws as WebSocket.');
+  const held = new Map<string, Subscription>();
+  const reached: Record<keyof Cursors, number | null> = { orders: options.cursors?.orders ?? null, fills: options.cursors?.fills ?? null };
+  /** Fills of a snapshot may come again when the stream continues behind its cursor. */
+  const shown = new Set<number>();
+  let login: 'none' | 'asked' | 'again' | 'done' | 'failed' = 'none';
+
+  const report = (error: unknown): void => options.onError?.(error);
+
+  const enter = async (): Promise<void> => {
+    const message = await source.login();
+    if (message === null) throw new ClientError('Channels of an account need an agent or an API key.');
+    line.say(message);
+  };
+
+  const begin = (subscription: Subscription): void => {
+    const { channel } = subscription.asked;
+    if (isPrivate(channel) && login !== 'done') {
+      if (login !== 'none') return;
+      login = 'asked';
+      return void enter().catch(report);
+    }
+    subscription.seq = null;
+    const cursor = isResumed(channel) ? (reached[channel] ?? undefined) : undefined;
+    line.say({ op: 'subscribe', ...subscription.asked, after: cursor });
+  };
+
+  const beginAll = (): void => [...held.values()].forEach(begin);
+
+  const onRefused = (message: Readonly<Record<string, unknown>>): void => {
+    const { code, channel, details = {} } = message;
+    const error = new GatewayError('The stream', 0, {
+      code: code as ErrorCode,
+      message: String(message['message']),
+      details: details as Readonly<Record<string, unknown>>,
+    });
+    const isLogin = channel === undefined && (login === 'asked' || login === 'again');
+    if (isLogin && login === 'asked' && code === 'TIMESTAMP_OUT_OF_WINDOW') return loginAgain(error);
+    if (isLogin) login = 'failed';
+    report(error);
+    const refused = held.get(keyOf(message));
+    if (refused === undefined || typeof channel !== 'string' || !isResumed(channel) || code !== 'VALIDATION_ERROR') return;
+    // The journal does not have this cursor: a snapshot is all that can be given.
+    reached[channel] = null;
+    begin(refused);
+  };
+
+  const loginAgain = (error: GatewayError): void => {
+    try {
+      source.adoptClock(error.details['serverTime']);
+      login = 'again';
+      enter().catch(report);
+    } catch (reason) {
+      report(reason);
+    }
+  };
+
+  const onMessage = (message: Readonly<Record<string, unknown>>): void => {
+    if (message['op'] === 'authenticated') {
+      login = 'done';
+      [...held.values()].filter(({ asked }) => isPrivate(asked.channel)).forEach(begin);
+    } else if (message['op'] === 'error') onRefused(message);
+    else if (message['op'] === undefined) deliver(message as unknown as Message);
+  };
+
+  const deliver = (message: Message): void => {
+    const subscription = held.get(keyOf(message));
+    if (subscription === undefined) return;
+    // A message that was skipped is asked for again, behind the cursor.
+    if (subscription.seq !== null && message.seq !== subscription.seq + 1) return line.restart();
+    subscription.seq = message.seq;
+    if (isKnown(message)) return;
+    try {
+      subscription.handle(message as never);
+    } catch (error) {
+      report(error);
+    }
+    if ('cursor' in message && isResumed(message.channel)) reached[message.channel] = message.cursor;
+  };
+
+  const isKnown = (message: Message): boolean => {
+    if (message.channel !== 'orders' && message.channel !== 'fills') return false;
+    const last = reached[message.channel];
+    if (!message.snapshot && last !== null && message.cursor <= last) return true;
+    return message.channel === 'fills' && isShown(message);
+  };
+
+  const isShown = ({ snapshot, data, correction, id }: Messages['fills']): boolean => {
+    if (snapshot && Array.isArray(data)) (data as readonly { readonly id: number }[]).forEach((fill) => shown.add(fill.id));
+    if (correction === true && id !== undefined) shown.delete(id);
+    return !snapshot && correction !== true && data !== null && !Array.isArray(data) && 'id' in data && shown.has(data.id);
+  };
+
+  const line = openLine({
+    url: source.url,
+    WebSocket,
+    pingMs: options.pingMs ?? DEFAULT_PING_MS,
+    staleMs: options.staleMs ?? DEFAULT_STALE_MS,
+    onState: (state) => options.onState?.(state),
+    onUp() {
+      login = 'none';
+      beginAll();
+    },
+    onMessage,
+  });
+
+  return {
+    subscribe(asked, handle) {
+      const key = keyOf(asked);
+      if (held.has(key)) throw new ClientError(`There is a subscription to ${key.trim()} already.`);
+      const subscription: Subscription = { asked, handle, seq: null };
+      if ('after' in asked && asked.after !== undefined && isResumed(asked.channel)) reached[asked.channel] = asked.after;
+      held.set(key, subscription);
+      if (line.state() === 'live' || line.state() === 'stale') begin(subscription);
+      return () => {
+        if (!held.delete(key)) return;
+        line.say({ op: 'unsubscribe', ...asked, after: undefined });
+      };
+    },
+    cursors: () => ({
+      ...(reached.orders === null ? {} : { orders: reached.orders }),
+      ...(reached.fills === null ? {} : { fills: reached.fills }),
+    }),
+    state: () => line.state(),
+    close: () => line.close(),
+  };
+}
