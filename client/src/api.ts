@@ -62,6 +62,10 @@ export interface Ready {
         readonly notes: readonly string[];
         readonly relayer: { readonly ready: boolean; readonly reasons: readonly string[] } | null;
         readonly block: number | null;
+        /** Since the newest block was first seen. */
+        readonly headAgeMs: number | null;
+        /** Since the last price of any market. */
+        readonly priceAgeMs: number | null;
         readonly followed: {
           readonly block: number | null;
           readonly behind: number | null;
@@ -185,6 +189,14 @@ export interface Price {
   readonly mark: Decimal;
   readonly index: Decimal;
   readonly updatedAt: number;
+}
+
+export interface DayFigures {
+  readonly market: string;
+  /** The index price 24 hours ago; null where it is not known. */
+  readonly priceBefore: Decimal | null;
+  /** Traded in the last 24 hours, as far as the history reaches. */
+  readonly volumeUsd: Decimal;
 }
 
 export interface CreateAgentRequest {
@@ -813,6 +825,8 @@ export interface Operations {
   };
   /** Mark and index price of every market that has one. */
   readonly getPrices: { readonly input: Nothing; readonly reply: { readonly data: readonly Price[] } };
+  /** Price of 24 hours ago and traded volume of every market, renewed once a minute. */
+  readonly getDayFigures: { readonly input: Nothing; readonly reply: { readonly data: readonly DayFigures[] } };
   /** Authorise an agent, or replace its name and scope, with the master wallet's AgentAuthorization signature. */
   readonly createAgent: { readonly input: CreateAgentRequest; readonly reply: AgentReply };
   /** An agent with its status, and the transaction the trader still has to send. */
@@ -957,6 +971,7 @@ export const OPERATIONS: Readonly<Record<OperationId, OperationRow>> = {
     statuses: [200],
   },
   getPrices: { method: 'GET', path: '/v1/{chain}/prices', auth: 'none', params: [], query: [], hasBody: false, statuses: [200] },
+  getDayFigures: { method: 'GET', path: '/v1/{chain}/day', auth: 'none', params: [], query: [], hasBody: false, statuses: [200] },
   createAgent: { method: 'POST', path: '/v1/{chain}/agents', auth: 'master', params: [], query: [], hasBody: true, statuses: [201] },
   getAgent: {
     method: 'GET',
