@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import { recordBalances } from '../../core/observability/record-balances.js';
 import { formatNative } from '../../core/domain/native-amount.js';
 import { DAY_MS, HOUR_MS } from '../../core/ports/stores/gas.js';
@@ -112,6 +113,23 @@ describe("the history of a relayer's wallet", () => {
     ['a chain that is not served', `?chain=base&wallet=0x${'12'.repeat(20)}`, 'CHAIN_NOT_FOUND'],
   ])('refuses %s', async (_case, query, code) => {
     expect((await ask(`/history${query}`)).body).toMatchObject({ code });
+  });
+});
+
+describe('the costs', () => {
+  it('stand in the order of their amounts, not of their first digits', async () => {
+    const { db } = sandbox.gateway.store as KnexStore;
+    const day = Date.parse('2020-02-02T00:00:00Z') / DAY_MS;
+    for (const [action, cost] of [
+      ['cancel', '9'],
+      ['order', '10'],
+    ])
+      await db.raw(
+        `insert into relay_cost_days (chain, day, wallet, trader, action, outcome, transactions, cost) values (?, ?, ?, '', ?, 'mined', 1, ?)`,
+        [CHAIN, day, wallet, action ?? '', cost ?? ''],
+      );
+    const { rows } = await read<{ rows: { key: string }[] }>(`/costs?chain=${CHAIN}&by=action&from=2020-02-02&to=2020-02-02`);
+    expect(rows.map(({ key }) => key)).toEqual(['order', 'cancel']);
   });
 });
 

@@ -80,18 +80,18 @@ function Charts({ data, chain }: { readonly data: HistoryData; readonly chain: C
   );
 }
 
-/** The ledger is complete: a step without a transaction cost nothing. */
+/** A step without a transaction has no bar. */
 function burnPoints({ from, to, stepMs, burn }: HistoryData): TimePoint[] {
   const known = new Map(burn.map(({ at, cost }) => [at, cost]));
   return Array.from({ length: Math.floor((to - from) / stepMs) + 1 }, (_, step) => {
     const at = from + step * stepMs;
-    return { at, value: known.get(at) ?? '0' };
+    return { at, value: known.get(at) ?? null };
   });
 }
 
 const HOUR_MS = 3_600_000;
 
-/** The record is not: an hour in which nothing was recorded stays empty. */
+/** An hour in which nothing was recorded stays empty. */
 function balancePoints({ from, to, balances }: HistoryData): TimePoint[] {
   const known = new Map(balances.map(({ at, balance }) => [Math.floor(at / HOUR_MS), balance]));
   const begin = Math.floor(from / HOUR_MS);

@@ -1,4 +1,5 @@
 import type { Resource } from '../api/resource.js';
+import { clock } from '../ui/clock.js';
 import { formatAge, shortAddress } from '../ui/format.js';
 import { Panel } from '../ui/panel.js';
 import { Table, type Column } from '../ui/table.js';
@@ -39,9 +40,7 @@ function Owner({ owner }: { readonly owner: Wallet['lane']['owner'] }) {
   return (
     <span title={`database connection ${owner.connection}`}>
       {owner.host ?? 'this machine'}{' '}
-      <small class="muted">
-        since <Ago at={owner.since} />
-      </small>
+      <small class="muted">for {formatAge(clock.value - owner.since)}</small>
     </span>
   );
 }

@@ -99,7 +99,7 @@ function Card({ chain, wallet, isChosen, isAlone, onChoose, onSwitch }: CardProp
           {wallet.switch?.reason ?? 'No reason was given.'}{' '}
           {wallet.switch?.changedAt == null ? null : (
             <span class="muted">
-              since <Ago at={wallet.switch.changedAt} />
+              · switched <Ago at={wallet.switch.changedAt} />
             </span>
           )}
         </p>

@@ -59,7 +59,7 @@ export function Chart({ label, class: frame = '', options = {}, setUp, children 
 /** The logo would inject a style, which the policy forbids; the link beneath the chart stands in for it. */
 const QUIET: DeepPartial<ChartOptions> = {
   layout: { attributionLogo: false, fontSize: 12 },
-  timeScale: { timeVisible: true, secondsVisible: false, borderVisible: false },
+  timeScale: { timeVisible: true, secondsVisible: false, borderVisible: false, rightOffset: 1 },
   rightPriceScale: { borderVisible: false },
   handleScale: { mouseWheel: false },
   handleScroll: { mouseWheel: false },

@@ -18,7 +18,7 @@ export interface TimeChartProps {
   readonly threshold?: { readonly value: string; readonly title: string };
 }
 
-const SIGNIFICANT = 4;
+const SIGNIFICANT = 6;
 const format = new Intl.NumberFormat('en-US', { maximumSignificantDigits: SIGNIFICANT });
 
 type Datum = WhitespaceData<UTCTimestamp> | { readonly time: UTCTimestamp; readonly value: number };

@@ -150,7 +150,7 @@ const costsSql = (by: CostGroup): string => `
     from relay_cost_days where chain = :chain and day between :from and :to
     group by 1 having sum(transactions) > 0
   ) as sums
-  order by ${by === 'day' ? 'key' : 'cost desc, key nulls last'} limit :limit`;
+  order by ${by === 'day' ? 'key' : 'sums.cost desc, key nulls last'} limit :limit`;
 
 const EARNED_KEY = {
   trader: 'trader',
@@ -168,7 +168,7 @@ const earningsSql = (by: EarningsQuery['by']): string => `
     from ${OF_REFERRERS} and ${IS_REWARD} group by 1
   ) as sums
   where cast(:keys as text[]) is null or key = any(cast(:keys as text[]))
-  order by ${by === 'day' ? 'key' : 'usd desc, key'} limit :limit`;
+  order by ${by === 'day' ? 'key' : 'sums.usd desc, key'} limit :limit`;
 
 const earningsTotalSql = (by: EarningsQuery['by']): string => `
   select count(distinct ${EARNED_KEY[by]}) filter (where ${IS_REWARD}) as groups,
