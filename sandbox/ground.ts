@@ -15,7 +15,7 @@ export interface Ground {
   readonly http: Listening;
   readonly folder: DataFolder;
   readonly database: DatabaseConfig;
-  /** Absent if the database is somebody else's. */
+  /** Absent if the database is somebody else's. Its process runs; it may not be ready yet. */
   readonly server?: Promise<EmbeddedPostgres>;
 }
 
@@ -44,12 +44,15 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
   const database = databaseOf(settings, folder);
   if (database.kind !== 'embedded') return { http, folder, database };
   const options = { ...database, clock, log, signal: lifecycle.stopping, patterns: patternFolder() };
+  let onLaunch = (): void => undefined;
+  const launched = new Promise<void>((resolve) => (onLaunch = resolve));
   const server = lifecycle.start(
     'database server',
-    () => startEmbeddedPostgres({ ...options, onFailure: (error) => lifecycle.fail(error) }),
+    () => startEmbeddedPostgres({ ...options, onLaunch, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.stop(),
   );
-  server.catch(() => undefined); // whoever opens the database meets the failure
+  // Loading modules leaves no turn of the event loop to anybody else. Whoever opens the database meets a failure.
+  await Promise.race([launched, server.catch(() => undefined)]);
   return { http, folder, database, server };
 }
 

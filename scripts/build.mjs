@@ -40,7 +40,7 @@ const OURS = {
 
 /** Packages that stay packages: with native parts or files of their own, or needed seldom. The rest of each line is what knex can do without. */
 const PACKAGES = [
-  ...['@nomicfoundation/edr', '@bitauth/libauth', 'bufferutil', 'ethers', 'utf-8-validate'],
+  ...['@nomicfoundation/edr', '@bitauth/libauth', 'bufferutil', 'ethers', 'mime-db', 'utf-8-validate'],
   ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-trace'],
   ...['better-sqlite3', 'mariadb', 'mysql', 'mysql2', 'oracledb', 'pg-native', 'pg-query-stream', 'sqlite3', 'tedious'],
 ];
@@ -63,7 +63,8 @@ async function bundleCommands(esbuild) {
     minifyWhitespace: true,
     minifySyntax: true,
     metafile: true,
-    plugins: [onlyEnglish],
+    alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' }, // which can be had in parts
+    plugins: [onlyEnglish, leftInPackages],
     banner: { js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);" }, // for bundled CommonJS
   });
   return Object.keys(metafile.outputs);
@@ -80,6 +81,19 @@ const onlyEnglish = {
       contents: `export { default as en } from ${JSON.stringify(file)};`,
       resolveDir: path.dirname(file),
     }));
+  },
+};
+
+/** Parts of packages that nothing here asks for: drivers of other databases, tables of old alphabets. They are found where npm put them. */
+const leftInPackages = {
+  name: 'left in packages',
+  setup(build) {
+    const leave = (filter, folder) =>
+      build.onResolve({ filter }, ({ path: file, importer }) =>
+        path.dirname(importer).endsWith(folder) ? { path: path.posix.join(folder.slice(1), file), external: true } : null,
+      );
+    leave(/^\.\/(?:better-sqlite3|cockroachdb|mariadb|mssql|mysql2?|oracle|oracledb|pgnative|redshift|sqlite3)$/, '/knex/lib/dialects');
+    leave(/^\.\/tables\/.*\.json$/, '/iconv-lite/encodings');
   },
 };
 

@@ -1,5 +1,6 @@
-import { decodeEventLog, hexToNumber, toEventSelector, type DecodeEventLogReturnType, type Hex } from 'viem';
+import { hexToNumber, toEventSelector, type DecodeEventLogReturnType, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
+import { eventDecoder } from '../../core/adapters/evm/event-decoder.js';
 
 type AllEvents = Extract<(typeof diamondAbi)[number], { type: 'event' }>['name'];
 
@@ -19,8 +20,10 @@ interface RawLog {
 }
 
 /** Looked up by topic: the decoder itself would hash every signature of the ABI for every log. */
-const EVENTS = new Map<Hex, (typeof diamondAbi)[number]>(
-  diamondAbi.flatMap((item) => (item.type === 'event' ? [[toEventSelector(item), item] as const] : [])),
+const EVENTS = new Map(
+  diamondAbi.flatMap((item) =>
+    item.type === 'event' ? [[toEventSelector(item), { name: item.name, decode: eventDecoder(item) }] as const] : [],
+  ),
 );
 
 /** Null for logs of controls and other events outside the ABI. */
@@ -29,9 +32,9 @@ export function readLog(raw: unknown): DiamondLog | null {
   const event = EVENTS.get(log.topics[0]);
   if (!event) return null;
   try {
-    const { eventName, args } = decodeEventLog({ abi: [event], data: log.data, topics: log.topics });
+    const args = event.decode(log.topics, log.data);
     const place = { block: hexToNumber(log.blockNumber), tx: log.transactionHash, logIndex: hexToNumber(log.logIndex) };
-    return { name: eventName, args, ...place } as unknown as DiamondLog;
+    return { name: event.name, args, ...place } as unknown as DiamondLog;
   } catch {
     return null;
   }
