@@ -21,7 +21,11 @@ const exchange = new ExchangeClient({ transport, wallet: privateKeyToAccount(HL_
 const a = (await info.meta()).universe.findIndex(({ name }) => name === coin);
 
 /** 16 bytes, the same at every start. */
-const cloidOf = (...words) => `0x${createHash('sha256').update(['grid', coin, ...words].join(':')).digest('hex').slice(0, 32)}`;
+const cloidOf = (...words) =>
+  `0x${createHash('sha256')
+    .update(['grid', coin, ...words].join(':'))
+    .digest('hex')
+    .slice(0, 32)}`;
 const statusOf = async (cloid) => (await info.orderStatus({ user, oid: cloid })).order?.status ?? null;
 
 /** The round that a line is in: rounds before it ended with a take profit, or were canceled by hand. */

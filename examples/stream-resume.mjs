@@ -23,7 +23,12 @@ function lastCursor() {
 async function credentials() {
   const [timestamp, nonce] = [Date.now(), BigInt(Date.now()) * 1000n];
   const message = { method: 'WS', path, bodyHash: signing.emptyBodyHash, timestamp: BigInt(timestamp), nonce };
-  const signature = await agent.signTypedData({ domain: signing.domain, types: { wsAuth: signing.fields }, primaryType: 'wsAuth', message });
+  const signature = await agent.signTypedData({
+    domain: signing.domain,
+    types: { wsAuth: signing.fields },
+    primaryType: 'wsAuth',
+    message,
+  });
   return { op: 'auth', agent: agent.address, timestamp: String(timestamp), nonce: String(nonce), signature };
 }
 
