@@ -71,9 +71,15 @@ const ChainBody = z.discriminatedUnion('action', [
   z.strictObject({ chain: Chain, action: z.literal('gas'), baseFeeGwei: z.number().min(0).max(100_000) }),
   z.strictObject({ chain: Chain, action: z.literal('warp'), seconds: z.int().min(1).max(31_536_000) }),
 ]);
+/** What wallets ask a node for. */
+const RPC_METHODS = [
+  ...(['eth_blockNumber', 'eth_call', 'eth_chainId', 'eth_estimateGas', 'eth_feeHistory', 'eth_gasPrice', 'eth_getBalance'] as const),
+  ...(['eth_getBlockByHash', 'eth_getBlockByNumber', 'eth_getCode', 'eth_getTransactionByHash', 'eth_getTransactionCount'] as const),
+  ...(['eth_getTransactionReceipt', 'eth_maxPriorityFeePerGas', 'eth_sendRawTransaction'] as const),
+];
 const RpcBody = z.strictObject({
   chain: Chain,
-  method: z.string().regex(/^(?:eth|net|web3)_[A-Za-z]{1,40}$/, 'must be a method of the public JSON-RPC, such as eth_call'),
+  method: z.enum(RPC_METHODS),
   params: z.array(z.unknown()).max(8).default([]),
 });
 
