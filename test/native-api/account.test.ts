@@ -68,7 +68,7 @@ const forged = (kind: 'orders' | 'fills', mark: readonly bigint[]): string =>
 const listOf = (body: Record<string, unknown>) => (body['data'] ?? []) as Record<string, unknown>[];
 
 describe('the reads of an account', () => {
-  it('tell balances, allowance, fee tier, referrer and agents', async () => {
+  it('have balances, allowance, fee tier, referrer and agents', async () => {
     const { status, body } = await get('');
     expect(status).toBe(200);
     expect(body).toEqual({
@@ -127,7 +127,7 @@ describe('the reads of an account', () => {
   });
 
   it.each([
-    ['a stranger', () => get('/positions', otherKey), 403, 'TRADER_MISMATCH'],
+    ['another trader', () => get('/positions', otherKey), 403, 'TRADER_MISMATCH'],
     [
       "another trader's order",
       async () => ask(`/orders/${String(listOf((await get('/orders')).body)[0]?.['id'])}`, otherKey),
@@ -142,7 +142,7 @@ describe('the reads of an account', () => {
       'VALIDATION_ERROR',
     ],
     ['a cursor of another list', async () => get(`/orders/history?cursor=${await cursorOf('/fills?limit=1')}`), 400, 'VALIDATION_ERROR'],
-    ['a cursor nobody made', () => get('/fills?cursor=abc'), 400, 'VALIDATION_ERROR'],
+    ['an invalid cursor', () => get('/fills?cursor=abc'), 400, 'VALIDATION_ERROR'],
     [
       'an order cursor beyond all numbers',
       () => get(`/orders/history?cursor=${forged('orders', [10n ** 19n - 1n])}`),
@@ -153,7 +153,7 @@ describe('the reads of an account', () => {
     ['a limit of 0', () => get('/fills?limit=0'), 400, 'VALIDATION_ERROR'],
     ['a limit of 501', () => get('/fills?limit=501'), 400, 'VALIDATION_ERROR'],
     ['an unknown parameter', () => get('/fills?page=2'), 400, 'VALIDATION_ERROR'],
-    ['a key nobody was given', () => get('/fills', 'dg_none'), 401, 'API_KEY_UNKNOWN'],
+    ['an unknown key', () => get('/fills', 'dg_none'), 401, 'API_KEY_UNKNOWN'],
   ] as const)('refuse %s', async (_what, attempt, status, code) => {
     const answer = await attempt();
     expect([answer.status, answer.body['code']]).toEqual([status, code]);

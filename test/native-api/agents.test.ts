@@ -145,7 +145,7 @@ describe('an agent', () => {
     expect(await statusOf(trader.address)).toBe('revoked');
   });
 
-  it('expires with its scope, without anybody doing anything', async () => {
+  it('expires with its scope, without a request', async () => {
     const trader = newWallet();
     const expiringAt = (expiresAt: number) => ({ agent: trader.address, scope: { ...EVERYTHING, expiresAt } });
     const distant = await authorise(trader, expiringAt(Date.now() + 60_000));
@@ -156,7 +156,7 @@ describe('an agent', () => {
     expect(await statusOf(trader.address)).toBe('expired');
   });
 
-  it('goes back to pending when the trader removes it on chain, whatever we remember', async () => {
+  it('goes back to pending when the trader removes it on chain, whatever the gateway has stored', async () => {
     const agent = newWallet();
     const trader = await tradingFor(agent.address);
     expect((await authorise(trader, { agent: agent.address })).body).toMatchObject({ agent: { status: 'active' }, delegationTx: null });
@@ -165,7 +165,7 @@ describe('an agent', () => {
     expect(again.body).toMatchObject({ agent: { status: 'pending_delegation' }, delegationTx: { chainId: 421614 } });
   });
 
-  it('that nobody authorised is not found; one of another chain neither', async () => {
+  it('that no trader authorised is not found, nor is one of another chain', async () => {
     const trader = newWallet();
     await authorise(trader, { agent: trader.address });
     expectError(await agentsOf(sandbox, 'base').get(trader.address), 404, 'AGENT_NOT_FOUND');
@@ -197,7 +197,7 @@ describe('an agent', () => {
 });
 
 describe('whose agent it is', () => {
-  it('is not decided by who came first: a registration that is not active blocks nobody', async () => {
+  it('is not decided by who came first: a registration that is not active blocks no other trader', async () => {
     const [squatter, trader, agent] = [newWallet(), newWallet(), newWallet()];
     expect((await authorise(squatter, { agent: agent.address })).status).toBe(201);
     const taken = await authorise(trader, { agent: agent.address });
@@ -235,7 +235,7 @@ describe('whose agent it is', () => {
     expect(won.body).toMatchObject({ agent: { trader: other.address, status: 'pending_delegation' } });
   });
 
-  it('cannot be claimed with a consent that is somebody else’s, or was used before', async () => {
+  it('cannot be claimed with a consent of another wallet, or one that was used before', async () => {
     const [agent, trader, thief] = [newWallet(), newWallet(), newWallet()];
     expectError(await authorise(trader, { agent: agent.address, agentWallet: newWallet() }), 401, 'INVALID_SIGNATURE');
     const timestamp = Date.now();
@@ -361,7 +361,7 @@ describe('bad input', () => {
     ['a leverage as a number', { scope: { ...EVERYTHING, maxLeverage: 5 } }, 'scope.maxLeverage'],
     ['a negative cap', { scope: { ...EVERYTHING, dailySpendCapUsd: '-1' } }, 'scope.dailySpendCapUsd'],
     ['an expiry of zero, which is how none is signed', { scope: { ...EVERYTHING, expiresAt: 0 } }, 'scope.expiresAt'],
-    ['a permission nobody knows', { scope: { ...EVERYTHING, permissions: 'withdraw' } }, 'scope.permissions'],
+    ['an unknown permission', { scope: { ...EVERYTHING, permissions: 'withdraw' } }, 'scope.permissions'],
   ])('%s is refused by its path, and nothing is stored', async (_what, change, path) => {
     const [trader, agent] = [newWallet(), newWallet()];
     const body = await authorization(domain, signWith(trader, domain), { trader: trader.address, agent: agent.address });

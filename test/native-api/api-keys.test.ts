@@ -67,7 +67,7 @@ describe('an API key', () => {
     ).not.toContain(apiKey);
   });
 
-  it('that nobody issued belongs to nobody, however it looks', async () => {
+  it('that was never issued is unknown, however it looks', async () => {
     const apiKey = await issued(newWallet(), 'mine');
     const last = apiKey.endsWith('A') ? 'B' : 'A';
     for (const wrong of [

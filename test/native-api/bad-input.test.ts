@@ -72,12 +72,12 @@ describe('a path that fits nothing', () => {
     ['GET', `${V1}/prices?__proto__=1`, 400, 'VALIDATION_ERROR'],
     ['GET', `/health?x`, 400, 'VALIDATION_ERROR'],
   ])('%s %s is %i %s', async (method, path, status, code) => {
-    const told = await ask(method, path);
-    expect([told.status, told.code]).toEqual([status, code]);
-    expect(told.headers.get('content-type')).toBe('application/json; charset=utf-8');
+    const reply = await ask(method, path);
+    expect([reply.status, reply.code]).toEqual([status, code]);
+    expect(reply.headers.get('content-type')).toBe('application/json; charset=utf-8');
   });
 
-  it('is told which methods it has', async () => {
+  it('is answered with the methods it has', async () => {
     expect((await ask('DELETE', `${V1}/markets`)).headers.get('allow')).toBe('GET, HEAD');
   });
 
@@ -109,8 +109,8 @@ describe('a body', () => {
     ['text that is not UTF-8', Buffer.from([0x7b, 0xff, 0x7d])],
     ['JSON nested without end', '['.repeat(100_000)],
   ])('of %s is a VALIDATION_ERROR', async (_what, body) => {
-    const told = await agents(body);
-    expect([told.status, told.code]).toEqual([400, 'VALIDATION_ERROR']);
+    const reply = await agents(body);
+    expect([reply.status, reply.code]).toEqual([400, 'VALIDATION_ERROR']);
   });
 
   it('has its twin keys, prototype keys and NULs named', async () => {
@@ -120,9 +120,9 @@ describe('a body', () => {
   });
 
   it('has unknown and wrong fields named, each by its path', async () => {
-    const told = await agents(JSON.stringify({ trader: 5, agent: '0xZZ', extra: 1, constructor: 1 }));
-    expect(told.code).toBe('VALIDATION_ERROR');
-    expect(told.paths).toEqual(expect.arrayContaining(['trader', 'agent', 'extra', 'constructor']));
+    const reply = await agents(JSON.stringify({ trader: 5, agent: '0xZZ', extra: 1, constructor: 1 }));
+    expect(reply.code).toBe('VALIDATION_ERROR');
+    expect(reply.paths).toEqual(expect.arrayContaining(['trader', 'agent', 'extra', 'constructor']));
   });
 
   it.each([
@@ -152,8 +152,8 @@ describe('a body', () => {
 
   it('of more than 256 KiB is refused and its connection closed, announced or not', async () => {
     const limit = 256 * 1024;
-    const told = await agents('x'.repeat(limit + 1));
-    expect([told.status, told.code, told.headers.get('connection')]).toEqual([400, 'VALIDATION_ERROR', 'close']);
+    const reply = await agents('x'.repeat(limit + 1));
+    expect([reply.status, reply.code, reply.headers.get('connection')]).toEqual([400, 'VALIDATION_ERROR', 'close']);
     expect((await agents(' '.repeat(limit))).headers.get('connection')).not.toBe('close');
     const head = `POST ${V1}/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
     expect(await raw(`${head}Content-Length: 99999999999\r\n\r\n{`)).toContain('must not exceed 256 KiB');
@@ -198,7 +198,7 @@ describe('a body', () => {
   });
 });
 
-describe('a page of a stranger', () => {
+describe('a page of another origin', () => {
   const request = (method: string, path: string, lines: readonly string[], body = ''): Promise<string> =>
     raw(`${method} ${path} HTTP/1.1\r\n${['Connection: close', `Content-Length: ${body.length}`, ...lines].join('\r\n')}\r\n\r\n${body}`);
   const pause = '{"paused":true}';

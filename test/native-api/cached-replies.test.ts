@@ -137,7 +137,7 @@ describe('a hot read', () => {
     replies.stop();
   });
 
-  it('of a private row is stored for nobody', async () => {
+  it('of a private row is never stored', async () => {
     const row = { ...countingRow().row, auth: 'reader' as const };
     const { hot, replies } = await openDoors(sandbox.gateway, [row]);
     const apiKey = await issuedKey();

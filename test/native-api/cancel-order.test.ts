@@ -70,7 +70,7 @@ describe('DELETE /orders/{id}', () => {
     await viewEqualsChain(own);
   });
 
-  it('expires an order nobody has sent, at once and with nothing to send, and finds it when it is sent all the same', async () => {
+  it('expires an unsent order, at once and with nothing to send, and finds it when it is sent all the same', async () => {
     const made = done(await agent.create(LIMIT));
     const id = idOf(made.order);
     const answer = await agent.cancel(id);

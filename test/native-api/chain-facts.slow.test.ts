@@ -74,7 +74,7 @@ describe('an upgrade while the gateway runs', () => {
 });
 
 describe('a node that answers oddly', () => {
-  it('with a contract that does not tell its functions leaves everything on, unchecked', async () => {
+  it('with a contract that does not list its functions leaves everything on, unchecked', async () => {
     const refuse: Twist = (call, { id, ...answer }) =>
       asks(call, 'facetAddress')
         ? { jsonrpc: '2.0', id, error: { code: 3, message: 'execution reverted', data: '0x' } }
@@ -89,7 +89,7 @@ describe('a node that answers oddly', () => {
     });
   }, 30_000);
 
-  it('with other collaterals than were published is believed, and the difference told', async () => {
+  it('with other collaterals than were published is believed, and the difference is reported', async () => {
     const other: Hex = '0x00000000000000000000000000000000000000AA';
     const swap: Twist = (call, answer) => {
       if (!asks(call, 'getCollaterals')) return answer;

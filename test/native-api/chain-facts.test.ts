@@ -71,7 +71,7 @@ describe('a gateway in front of contracts that are as expected', () => {
 });
 
 describe('a contract that lost a function while its node was away', () => {
-  it('turns off exactly the writes that need it, on both doors, and says so', async () => {
+  it('turns off exactly the writes that need it, on both front ends, and says so', async () => {
     const bot = await newFacadeTrader(sandbox);
     const send = async (action: Record<string, unknown>) =>
       (await postExchange(sandbox.url, SLUG, await signL1(new Wallet(bot.agentKey), action))).body;
@@ -133,7 +133,7 @@ describe('a gateway that ends while a node is asked again what its contracts ser
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
     const clock = createShiftedClock();
     const other = await startSecondGateway(sandbox, { clock, hosts: { rpcUrls: [proxy.url] } });
-    const told: string[] = [];
+    const steps: string[] = [];
     try {
       await eventually(
         () => other.gateway.venues.get(SLUG)?.state.head ?? null,
@@ -143,22 +143,22 @@ describe('a gateway that ends while a node is asked again what its contracts ser
       const held = new Promise<undefined>((resolve) => (answer = () => resolve(undefined)));
       proxy.onRequest((body) => {
         if (!JSON.stringify(body).includes('eth_getCode')) return undefined;
-        told.push('asked');
+        steps.push('asked');
         return held;
       });
       clock.move(11 * 60_000);
       await eventually(
-        () => told.length,
+        () => steps.length,
         (asked) => asked > 0,
       );
       // Longer than everything else takes to end.
       systemClock.after(1_500, () => {
-        told.push('answered');
+        steps.push('answered');
         answer();
       });
       await other.stop();
-      told.push('ended');
-      expect(told.slice(-2)).toEqual(['answered', 'ended']);
+      steps.push('ended');
+      expect(steps.slice(-2)).toEqual(['answered', 'ended']);
     } finally {
       await other.stop();
       await proxy.close();

@@ -72,7 +72,7 @@ describe('a contract wallet', () => {
     expect(Object.keys(forms)).toHaveLength(4);
   });
 
-  it('is not spoken for by anybody else, nor twice with one message', async () => {
+  it('accepts no signature of another wallet, and no message twice', async () => {
     const [owner, agent] = [newWallet(), newWallet()];
     const trader = await wallets.deploy(owner.address);
     const forged = await authorization(domain, byOwner(newWallet(), trader), { trader, agent: agent.address });
@@ -114,8 +114,8 @@ describe('a contract wallet', () => {
     const trader = await deployCode(chain, funder, LOOP);
     const body = await authorization(domain, signWith(newWallet(), domain), { trader, agent: newWallet().address });
     const troubles = async () => {
-      const { body: told } = await sandbox.get('/ready');
-      const { endpoints } = (told as { chains: Record<string, { endpoints: { failures: number; state: string }[] }> }).chains[
+      const { body: readiness } = await sandbox.get('/ready');
+      const { endpoints } = (readiness as { chains: Record<string, { endpoints: { failures: number; state: string }[] }> }).chains[
         chain.definition.slug
       ] ?? { endpoints: [] };
       return endpoints.map(({ failures, state }) => ({ failures, state }));

@@ -80,7 +80,7 @@ describe('a database that goes away while an order is stored', () => {
   });
 });
 
-describe('a prepared order that nobody sent in time', () => {
+describe('a prepared order that was not sent in time', () => {
   it('expires, and its clientId gets a fresh transaction under the old id', async () => {
     const first = done(await agent.create(limit({ clientId: 'late' })));
     const id = String(first.order['id']);
@@ -137,7 +137,7 @@ describe('preparing an order', () => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
     const beside = await startSecondGateway(sandbox, { hosts: { rpcUrls: [proxy.url] } });
     try {
-      const door = {
+      const venue = {
         ...sandbox,
         async call(path: string, init?: RequestInit) {
           const response = await fetch(`${beside.url}${path}`, init);
@@ -145,7 +145,7 @@ describe('preparing an order', () => {
         },
       };
       for (const own of [agent, await newAgentTrader(sandbox, chain, { self: true })]) {
-        const visitor = agentTrader(door, chain, own.trader, own.wallet);
+        const visitor = agentTrader(venue, chain, own.trader, own.wallet);
         await eventually(
           () => visitor.create(limit()),
           ({ status }) => status === 201,

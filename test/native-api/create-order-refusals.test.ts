@@ -27,7 +27,7 @@ const details = async (changes: Json, who = agent): Promise<Json> => (await who.
 
 describe('an order that is not one', () => {
   it.each([
-    ['a field nobody knows', { reduceonly: true }, 'reduceonly'],
+    ['an unknown field', { reduceonly: true }, 'reduceonly'],
     ['no leverage', { leverage: undefined }, 'leverage'],
     ['no price, though it is a limit', { type: 'limit' }, 'price'],
     ['no price, though it is a stop', { type: 'stop' }, 'price'],
@@ -36,7 +36,7 @@ describe('an order that is not one', () => {
     ['a number where a text belongs', { size: 0.05 }, 'size'],
     ['an exponent', { size: '1e3' }, 'size'],
     ['a side that is neither', { side: 'buy' }, 'side'],
-    ['a type nobody knows', { type: 'iceberg' }, 'type'],
+    ['an unknown type', { type: 'iceberg' }, 'type'],
     ['a negative stop loss', { sl: '-1' }, 'sl'],
     ['no slippage at all', { slippage: '0' }, 'slippage'],
     ['more slippage than the contracts can write', { slippage: '65.536' }, 'slippage'],
@@ -47,7 +47,7 @@ describe('an order that is not one', () => {
     ['a market that cannot be one', { market: 'BTC' }, 'market'],
     ['null where something may be absent', { price: null }, 'price'],
     ['a stop loss of something that only reduces', { reduceOnly: true, sl: '1' }, 'sl'],
-  ])('because it has %s is told which field', async (_what, changes, path) => {
+  ])('because it has %s names the field', async (_what, changes, path) => {
     const answer = await agent.create(order(changes));
     expect(refusal(answer)).toEqual([400, 'VALIDATION_ERROR']);
     expect((answer.body['details'] as { issues: { path: string }[] }).issues.map((issue) => issue.path)).toContain(path);
@@ -61,7 +61,7 @@ describe('an order that is not one', () => {
     [{ price: '60000.00000000001' }, { field: 'price', maxDecimals: 10, nearest: '60000' }],
     [{ tp: '70000.12345678915' }, { field: 'tp', maxDecimals: 10, nearest: '70000.1234567892' }],
     [{ sl: '50000.00000000009' }, { field: 'sl', maxDecimals: 10, nearest: '50000.0000000001' }],
-  ])('because of %j is told the nearest that is one', async (changes, expected) => {
+  ])('because of %j names the nearest valid value', async (changes, expected) => {
     const answer = await agent.create(order(changes));
     expect(refusal(answer)).toEqual([422, 'PRECISION_ERROR']);
     expect(answer.body['details']).toMatchObject(expected);
@@ -126,7 +126,7 @@ describe('an order against the rules of its market', () => {
     );
   });
 
-  it('is told that its market is disabled, not that no leverage is low enough', async () => {
+  it('is refused because its market is disabled, not because of its leverage', async () => {
     const becomes = (isOpen: boolean) => {
       sandbox.controls.prices.setOpen(ETH, isOpen);
       return eventually(
@@ -187,11 +187,11 @@ describe('an order that the oracle would find refused', () => {
   it('names the two figures that disagree', async () => {
     const [price, worst] = (await details({ price: '50000' }))['args'] as string[];
     expect([Number(price) > 59_000, worst]).toEqual([true, '50500']);
-    const [size, room] = (await details({ size: '510', leverage: '2', slippage: '60' }))['args'] as string[];
-    expect([Number(size) > 30_000_000, Number(room) <= 30_000_000]).toEqual([true, true]);
+    const [size, limit] = (await details({ size: '510', leverage: '2', slippage: '60' }))['args'] as string[];
+    expect([Number(size) > 30_000_000, Number(limit) <= 30_000_000]).toEqual([true, true]);
   });
 
-  it('may rest all the same: tomorrow there may be room', async () => {
+  it('may rest all the same: the exposure may fall later', async () => {
     const answer = await agent.create(order({ type: 'limit', price: '50000', size: '620', leverage: '2', slippage: '60' }));
     expect(answer.status).toBe(201);
   });
@@ -257,7 +257,7 @@ describe('an agent', () => {
     expect((await small.create(limit('0.01'))).status).toBe(201);
   });
 
-  it('that the trader took the slot from is told how to get it back', async () => {
+  it('that is no longer the delegate is answered with the transaction to become it', async () => {
     const { trader, wallet } = small;
     await trader.send(chain.definition.diamond, diamondCall('removeTradingDelegate', []));
     const refused = await small.create(limit('0.01'));
@@ -288,7 +288,7 @@ describe('an agent', () => {
     expect((await bounded.create(low('0.004'))).status).toBe(201);
   });
 
-  it('that may only read, was revoked, or is nobody, or has only a key, prepares nothing', async () => {
+  it('that may only read, was revoked, is unknown, or has only a key, prepares nothing', async () => {
     const own = await newAgentTrader(sandbox, chain, { scope: { ...EVERYTHING, permissions: 'read' } });
     expect(refusal(await own.create(order()))).toEqual([403, 'SCOPE_READ_ONLY']);
     const { trader, wallet } = own;
@@ -304,7 +304,7 @@ describe('an agent', () => {
     expect(refusal(await own.create(order()))).toEqual([403, 'AGENT_REVOKED']);
   });
 
-  it('on a chain that is not served is told so', async () => {
+  it('on a chain that is not served is refused', async () => {
     const answer = await sandbox.post('/v1/optimism/orders', order());
     expect([answer.status, (answer.body as Json)['code']]).toEqual([404, 'CHAIN_NOT_FOUND']);
   });

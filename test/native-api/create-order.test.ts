@@ -55,13 +55,13 @@ describe('an order that is prepared', () => {
   it.each([
     ['limit', '40000'],
     ['stop', '80000'],
-  ])('rests when it is a %s, with the stop loss that was told beforehand', async (type, price) => {
-    const told = done(await agent.create(market({ type, price, sl: '100', leverage: '50' })));
-    if (told.transaction === null) throw new Error('there is nothing to send');
-    expect(Number(told.order['sl'])).toBeGreaterThan(Number(price) * 0.98);
-    await agent.send(told.transaction);
-    const order = await agent.reaches(String(told.order['id']), 'open');
-    expect(order).toMatchObject({ type, price, size: '0.05', sl: told.order['sl'] });
+  ])('rests when it is a %s, with the stop loss of the prepared order', async (type, price) => {
+    const created = done(await agent.create(market({ type, price, sl: '100', leverage: '50' })));
+    if (created.transaction === null) throw new Error('there is nothing to send');
+    expect(Number(created.order['sl'])).toBeGreaterThan(Number(price) * 0.98);
+    await agent.send(created.transaction);
+    const order = await agent.reaches(String(created.order['id']), 'open');
+    expect(order).toMatchObject({ type, price, size: '0.05', sl: created.order['sl'] });
     await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
   });
 });

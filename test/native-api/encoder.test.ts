@@ -48,7 +48,7 @@ describe('an encoder made from a schema', () => {
   it.each([
     ['lacks a field', { at: undefined, side: 'long', isOpen: true, name: 'x' }],
     ['has no number where one belongs', { at: Number.NaN, side: 'long', isOpen: true, name: 'x' }],
-    ['has a word that nobody knows', { at: 1, side: 'up', isOpen: true, name: 'x' }],
+    ['has an unknown word', { at: 1, side: 'up', isOpen: true, name: 'x' }],
     ['has a text for a truth', { at: 1, side: 'long', isOpen: 'yes', name: 'x' }],
     ['has nothing for a text', { at: 1, side: 'long', isOpen: true, name: null }],
   ])('writes nothing of what %s, as the schema would not', (_what, value) => {

@@ -159,7 +159,7 @@ const WAYS: Readonly<Record<ErrorCode, (() => Promise<Answer>) | string>> = {
   INTERNAL: 'nothing a client can send brings it about; limits.test.ts breaks an operation of its own',
   UPSTREAM_UNAVAILABLE: nodeGone,
   NOT_READY: notLoaded,
-  CHAIN_READ_ONLY: 'said by the other door alone, see the tests of the facade',
+  CHAIN_READ_ONLY: 'answered by the facade alone, see its tests',
 };
 
 const reachable = Object.entries(WAYS).flatMap(([code, way]) => (typeof way === 'string' ? [] : [[code as ErrorCode, way] as const]));

@@ -79,7 +79,7 @@ describe('the journal of an account', () => {
     reader = await newReader();
   });
 
-  it('tells an order, its fill and its position, in order, in the shapes of the other reads', async () => {
+  it('holds an order, its fill and its position, in order, in the shapes of the other reads', async () => {
     expect(await reader.events()).toMatchObject({ status: 200, data: [], nextCursor: null });
     await open(reader);
     const { data, nextCursor } = await untilOpened(reader, 1);
@@ -93,9 +93,9 @@ describe('the journal of an account', () => {
     expect(data.filter(({ kind }) => kind === 'fill').map((event) => event.data)).toEqual((fills.body as { data: unknown }).data);
     const positions = await sandbox.get(`${BASE}/account/${reader.wallet.address}/positions`, { 'X-Service-Api-Key': reader.apiKey });
     const [position] = (positions.body as { data: Record<string, unknown>[] }).data;
-    const { isOpen, ...told } = data.find(({ kind }) => kind === 'position')?.data ?? {};
+    const { isOpen, ...published } = data.find(({ kind }) => kind === 'position')?.data ?? {};
     expect(isOpen).toBe(true);
-    expect(position).toMatchObject(told);
+    expect(position).toMatchObject(published);
   });
 
   it('is read in pages of any size without a loss or a repeat', async () => {
@@ -114,15 +114,15 @@ describe('the journal of an account', () => {
     expect((await reader.events(`?after=${whole.data.length}`)).data).toEqual([]);
   });
 
-  it('goes on where a client fell asleep, on another gateway and after a restart', async () => {
-    const heard: Event[] = [...(await reader.events()).data];
+  it('goes on where a client stopped reading, on another gateway and after a restart', async () => {
+    const read: Event[] = [...(await reader.events()).data];
     const catchUp = async (url: string, count: number): Promise<void> => {
       const page = await eventually(
-        () => reader.events(`?after=${heard.at(-1)?.cursor ?? 0}&limit=500`, url),
-        ({ data, status }) => status === 200 && heard.filter(isOpening).length + data.filter(isOpening).length === count,
+        () => reader.events(`?after=${read.at(-1)?.cursor ?? 0}&limit=500`, url),
+        ({ data, status }) => status === 200 && read.filter(isOpening).length + data.filter(isOpening).length === count,
         30_000,
       );
-      heard.push(...page.data);
+      read.push(...page.data);
     };
     const beside = await startSecondGateway(sandbox);
     await open(reader);
@@ -132,11 +132,11 @@ describe('the journal of an account', () => {
     const again = await startSecondGateway(sandbox);
     await catchUp(again.url, 4);
     await again.stop();
-    expect(heard).toEqual((await reader.events()).data);
-    expect(cursors({ data: heard })).toEqual(upTo(heard.length));
+    expect(read).toEqual((await reader.events()).data);
+    expect(cursors({ data: read })).toEqual(upTo(read.length));
   });
 
-  it('is the business of its owner, and refuses cursors it never gave out', async () => {
+  it('is readable by its owner alone, and refuses cursors it never gave out', async () => {
     const stranger = await newReader();
     const reply = await sandbox.get(`${BASE}/account/${stranger.wallet.address}/events`, { 'X-Service-Api-Key': reader.apiKey });
     expect([reply.status, (reply.body as { code: string }).code]).toEqual([403, 'TRADER_MISMATCH']);
@@ -157,7 +157,7 @@ describe('the journal of an account', () => {
       expect(await reader.events(`?${query}`)).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
   });
 
-  it('tells what becomes of agents, and of one that another trader takes', async () => {
+  it('holds every change of agents, also of one that another trader takes', async () => {
     const [owner, rival] = [await newReader(), await newReader()];
     const agentWallet = new Wallet(generatePrivateKey());
     const agents = agentsOf(sandbox);
@@ -182,7 +182,7 @@ describe('the journal of an account', () => {
     ]);
   });
 
-  it('is told while no node answers, the agents as they were last seen', async () => {
+  it('is readable while no node answers, the agents as they were last seen', async () => {
     const owner = await newReader();
     const agent = new Wallet(generatePrivateKey()).address as `0x${string}`;
     const domain = await domainOf(sandbox);
@@ -233,12 +233,12 @@ describe('the journal of an account', () => {
   });
 });
 
-/** The open orders as somebody knows them who only ever read the journal. */
+/** The open orders of a client that only ever read the journal. */
 function replayed(data: readonly Event[]): unknown[] {
   const orders = new Map<unknown, Record<string, unknown> | null>();
-  for (const { kind, data: told } of data) {
-    if (kind === 'order') orders.set(told['id'], told);
-    if (kind === 'correction' && told['of'] === 'order') orders.set(told['id'], told['now'] as Record<string, unknown> | null);
+  for (const { kind, data: changed } of data) {
+    if (kind === 'order') orders.set(changed['id'], changed);
+    if (kind === 'correction' && changed['of'] === 'order') orders.set(changed['id'], changed['now'] as Record<string, unknown> | null);
   }
   return [...orders.values()].filter((order) => order !== null && ['pending', 'open', 'timed_out'].includes(String(order['status'])));
 }
@@ -247,10 +247,10 @@ const isOpening = ({ kind, data }: Event): boolean => kind === 'position' && dat
 const lastFill = ({ data }: Page): unknown => data.findLast(({ kind }) => kind === 'fill')?.data['txHash'];
 
 describe('every replica', () => {
-  it('hears each entry once and in order, also when its connection to the database is cut', async () => {
+  it('receives each entry once and in order, also when its connection to the database is cut', async () => {
     const reader = await newReader();
     const beside = await startSecondGateway(sandbox);
-    const heard = [sandbox.gateway, beside.gateway].map(({ bus }) => {
+    const received = [sandbox.gateway, beside.gateway].map(({ bus }) => {
       const own: bigint[] = [];
       bus.on('journal', ({ entries }) =>
         own.push(...entries.filter(({ trader }) => trader === lowerOf(reader.trader)).map(({ cursor }) => cursor)),
@@ -268,12 +268,12 @@ describe('every replica', () => {
         await untilOpened(reader, round);
       }
       const { data } = await reader.events();
-      for (const own of heard)
+      for (const own of received)
         await eventually(
           () => own.length,
           (length) => length >= data.length,
         );
-      for (const own of heard) expect(own.map(Number)).toEqual(upTo(own.length));
+      for (const own of received) expect(own.map(Number)).toEqual(upTo(own.length));
     } finally {
       await client.end();
       await beside.stop();

@@ -153,17 +153,17 @@ describe('every response', () => {
     ['GET', `${V1}/probe/0x1`],
     ['GET', `${V1}/break/error`],
   ])('to %s %s carries its rate, its id and its ray', async (method, path) => {
-    const told = await ask(path, { method, headers: newClient() });
-    expect(rate(told)).toEqual([40, 39, expect.any(Number)]);
-    expect(rate(told)[2]).toBeGreaterThanOrEqual(1);
-    expect(rate(told)[2]).toBeLessThanOrEqual(60);
-    expect(told.headers.get('x-request-id')).toMatch(/^[\w.:-]{1,64}$/);
-    expect(told.headers.get('cf-ray')).toBe(told.headers.get('x-request-id'));
+    const reply = await ask(path, { method, headers: newClient() });
+    expect(rate(reply)).toEqual([40, 39, expect.any(Number)]);
+    expect(rate(reply)[2]).toBeGreaterThanOrEqual(1);
+    expect(rate(reply)[2]).toBeLessThanOrEqual(60);
+    expect(reply.headers.get('x-request-id')).toMatch(/^[\w.:-]{1,64}$/);
+    expect(reply.headers.get('cf-ray')).toBe(reply.headers.get('x-request-id'));
   });
 
   it('keeps the ray of a trusted proxy and a harmless id, and replaces any other', async () => {
-    const told = await ask('/health', { headers: { ...newClient(), 'cf-ray': '8f2a-FRA', 'X-Request-Id': 'abc-123' } });
-    expect([told.headers.get('cf-ray'), told.headers.get('x-request-id')]).toEqual(['8f2a-FRA', 'abc-123']);
+    const reply = await ask('/health', { headers: { ...newClient(), 'cf-ray': '8f2a-FRA', 'X-Request-Id': 'abc-123' } });
+    expect([reply.headers.get('cf-ray'), reply.headers.get('x-request-id')]).toEqual(['8f2a-FRA', 'abc-123']);
     const other = await ask('/health', { headers: { ...newClient(), 'cf-ray': '<script>', 'X-Request-Id': 'a b' } });
     expect(other.headers.get('cf-ray')).toBe(other.headers.get('x-request-id'));
     expect(other.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
@@ -195,8 +195,8 @@ describe('the limit of an address', () => {
     const client = newClient();
     const paths = [`${V1}/prices`, `${V1}/markets`, '/health', '/nothing'];
     for (let turn = 0; turn < 40; turn += 1) {
-      const told = await ask(paths[turn % 4] ?? '', { headers: client }, sandbox.url);
-      expect(rate(told).slice(0, 2)).toEqual([40, 39 - turn]);
+      const reply = await ask(paths[turn % 4] ?? '', { headers: client }, sandbox.url);
+      expect(rate(reply).slice(0, 2)).toEqual([40, 39 - turn]);
     }
     for (const path of paths) expect((await ask(path, { headers: client }, sandbox.url)).status).toBe(429);
     expect((await ask(`${V1}/prices`, { headers: newClient() }, sandbox.url)).status).toBe(200);
@@ -212,7 +212,7 @@ describe('the limit of an address', () => {
 });
 
 describe('the limits of a credential', () => {
-  it('are told once they are the tightest, and refuse with scope agent, reads and writes together', async () => {
+  it('are in the headers once they are the tightest, and refuse with scope agent, reads and writes together', async () => {
     await untilWindowIsYoung();
     const agent = await selfAgent();
     const client = newClient();
@@ -260,9 +260,9 @@ describe('the limits of a credential', () => {
 });
 
 describe('the order of checks', () => {
-  it('authenticates before it reads: a stranger learns nothing about a body', async () => {
-    const told = await ask(`${V1}/probe`, { method: 'POST', body: '{broken', headers: newClient() });
-    expect([told.status, told.body.code]).toEqual([401, 'UNAUTHENTICATED']);
+  it('authenticates before it reads: an unknown signer learns nothing about a body', async () => {
+    const reply = await ask(`${V1}/probe`, { method: 'POST', body: '{broken', headers: newClient() });
+    expect([reply.status, reply.body.code]).toEqual([401, 'UNAUTHENTICATED']);
   });
 
   it('refuses a signed body that does not fit, and one that was changed after signing', async () => {
@@ -286,9 +286,9 @@ describe('the order of checks', () => {
     const agent = await selfAgent();
     const path = `${V1}/probe/${agent.address}?x=%41&y`;
     const headers = { ...newClient(), ...(await sign(agent, 'probeRead', 'GET', path)) };
-    const told = await ask(path, { headers });
+    const reply = await ask(path, { headers });
     // Authenticated, so that only the unknown parameters are left to refuse.
-    expect(told.body).toMatchObject({ code: 'VALIDATION_ERROR', details: { issues: [{ path: 'x' }, { path: 'y' }] } });
+    expect(reply.body).toMatchObject({ code: 'VALIDATION_ERROR', details: { issues: [{ path: 'x' }, { path: 'y' }] } });
     const other = { ...newClient(), ...(await sign(agent, 'probeRead', 'GET', path)) };
     expect((await ask(path.replace('%41', 'A'), { headers: other })).body.code).toBe('INVALID_SIGNATURE');
   });
@@ -296,8 +296,8 @@ describe('the order of checks', () => {
   it('lets an account be read by its own credentials alone, in any letter case', async () => {
     const [agent, other] = [await selfAgent(), await selfAgent()];
     const client = newClient();
-    const told = await read(agent, client, other.address);
-    expect([told.status, told.body.code, told.body.details]).toEqual([403, 'TRADER_MISMATCH', { address: other.address }]);
+    const reply = await read(agent, client, other.address);
+    expect([reply.status, reply.body.code, reply.body.details]).toEqual([403, 'TRADER_MISMATCH', { address: other.address }]);
     expect((await read(agent, client, agent.address.toLowerCase())).status).toBe(200);
   });
 });
@@ -310,26 +310,26 @@ describe('credentials that are not good', () => {
       headers: signRequest(agent, chainBySlug('arbitrum-sepolia'), { operationId: 'probeRead', method: 'GET', path, ...request }),
     };
   };
-  const told = async ({ path, headers }: ReturnType<typeof signed>): Promise<unknown[]> => {
+  const statusAndCode = async ({ path, headers }: ReturnType<typeof signed>): Promise<unknown[]> => {
     const { status, body } = await ask(path, { headers: { ...newClient(), ...(await headers) } });
     return [status, body.code];
   };
-  const stranger = () => new Wallet(generatePrivateKey());
+  const newWallet = () => new Wallet(generatePrivateKey());
 
   it('are refused by their own code: absent, unknown, late, repeated', async () => {
     const agent = await selfAgent();
     expect((await ask(`${V1}/probe/${agent.address}`, { headers: newClient() })).body.code).toBe('UNAUTHENTICATED');
-    expect(await told(signed(stranger()))).toEqual([401, 'AGENT_UNKNOWN']);
-    expect(await told(signed(agent, { timestamp: Date.now() - 60_000 }))).toEqual([401, 'TIMESTAMP_OUT_OF_WINDOW']);
-    expect(await told(signed(agent, { nonce: 7n }))).toEqual([200, undefined]);
-    expect(await told(signed(agent, { nonce: 7n }))).toEqual([401, 'NONCE_REUSED']);
+    expect(await statusAndCode(signed(newWallet()))).toEqual([401, 'AGENT_UNKNOWN']);
+    expect(await statusAndCode(signed(agent, { timestamp: Date.now() - 60_000 }))).toEqual([401, 'TIMESTAMP_OUT_OF_WINDOW']);
+    expect(await statusAndCode(signed(agent, { nonce: 7n }))).toEqual([200, undefined]);
+    expect(await statusAndCode(signed(agent, { nonce: 7n }))).toEqual([401, 'NONCE_REUSED']);
     const key = { ...newClient(), 'X-Service-Api-Key': 'nobody-has-this' };
     expect((await ask(`${V1}/probe/${agent.address}`, { headers: key })).body.code).toBe('API_KEY_UNKNOWN');
   });
 
   it('are refused by the state of their agent: not delegated, revoked, read only', async () => {
-    const trader = stranger();
-    const agent = stranger();
+    const trader = newWallet();
+    const agent = newWallet();
     const create = async (options: { agent: string; scope?: ScopeBody }) => {
       const body = await authorization(domain, signWith(trader, domain), { trader: trader.address, ...options });
       expect((await sandbox.post(`${V1}/agents`, body, newClient())).status).toBe(201);
@@ -352,12 +352,12 @@ describe('credentials that are not good', () => {
   });
 });
 
-describe('what nobody foresaw', () => {
+describe('an unexpected error', () => {
   it.each(['error', 'string', 'reply'])('becomes INTERNAL with a request id and nothing of the inside (%s)', async (how) => {
-    const told = await ask(`${V1}/break/${how}`, { headers: newClient() });
-    const id = told.headers.get('x-request-id');
-    expect([told.status, told.body.code, told.body.details]).toEqual([500, 'INTERNAL', { requestId: id }]);
-    expect(JSON.stringify(told.body)).not.toMatch(/secret|hunter2|Error|\.ts/);
+    const reply = await ask(`${V1}/break/${how}`, { headers: newClient() });
+    const id = reply.headers.get('x-request-id');
+    expect([reply.status, reply.body.code, reply.body.details]).toEqual([500, 'INTERNAL', { requestId: id }]);
+    expect(JSON.stringify(reply.body)).not.toMatch(/secret|hunter2|Error|\.ts/);
     expect(sandbox.log.entries).toContainEqual(
       expect.objectContaining({ event: 'http.internal-error', fields: expect.objectContaining({ requestId: id }) }),
     );

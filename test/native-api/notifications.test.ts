@@ -40,7 +40,7 @@ const listed = async (address: string): Promise<Notification[]> => {
   expect(status).toBe(200);
   return (body as { notifications: Notification[] }).notifications;
 };
-const untilTold = (address: string, kind: string): Promise<Notification[]> =>
+const untilListed = (address: string, kind: string): Promise<Notification[]> =>
   eventually(
     () => listed(address),
     (all) => all.some((notification) => notification.kind === kind),
@@ -52,7 +52,7 @@ const keyOf = (trader: ChainTrader): Wallet => {
 };
 const lower = (text: string): Address => text.toLowerCase() as Address;
 const wallets = new Map<ChainTrader, Wallet>();
-/** A trader that is its own agent, so that it may put its notifications away. */
+/** A trader that is its own agent, so that it may dismiss its notifications. */
 async function selfTrader(expiresAt: number | null = null): Promise<ChainTrader> {
   const trader = await newTrader(chain);
   const wallet = new Wallet(trader.privateKey);
@@ -72,17 +72,17 @@ async function dismiss(trader: ChainTrader, id: number | string): Promise<number
 }
 
 describe('notifications', () => {
-  it('tell of a filled order, and are gone once put away, for good', async () => {
+  it('report a filled order, and are gone for good once dismissed', async () => {
     const trader = await selfTrader();
     await trader.open();
-    const [told] = await untilTold(trader.account.address, 'order_filled');
-    expect(told).toMatchObject({ title: 'Order filled', market: 'BTC/USD', orderId: expect.stringMatching(/^[1-9]\d*$/) });
-    expect(await dismiss(trader, told?.id ?? 0)).toBe(200);
-    expect(await dismiss(trader, told?.id ?? 0)).toBe(200);
+    const [notification] = await untilListed(trader.account.address, 'order_filled');
+    expect(notification).toMatchObject({ title: 'Order filled', market: 'BTC/USD', orderId: expect.stringMatching(/^[1-9]\d*$/) });
+    expect(await dismiss(trader, notification?.id ?? 0)).toBe(200);
+    expect(await dismiss(trader, notification?.id ?? 0)).toBe(200);
     expect(await listed(trader.account.address.toLowerCase())).toEqual([]);
   });
 
-  it('tell of a filled order however many younger ones there are', async () => {
+  it('report a filled order however many newer ones there are', async () => {
     await sandbox.post('/sandbox/oracle', { mode: 'hold' });
     const trader = await newTrader(chain);
     const own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, chain.definition.slug));
@@ -97,19 +97,19 @@ describe('notifications', () => {
     expect(await listed(trader.account.address)).toMatchObject([{ kind: 'order_filled', orderId: oldest?.id.toString() }]);
   });
 
-  it('tell of a rejected order with the reason, and of a request that timed out', async () => {
+  it('report a rejected order with the reason, and a request that timed out', async () => {
     await sandbox.post('/sandbox/oracle', { mode: 'reject', reason: 'EXPOSURE_LIMITS' });
     const trader = await newTrader(chain);
     await trader.open();
-    const [told] = await untilTold(trader.account.address, 'order_rejected');
-    expect(told?.body).toContain('EXPOSURE_LIMITS');
+    const [notification] = await untilListed(trader.account.address, 'order_rejected');
+    expect(notification?.body).toContain('EXPOSURE_LIMITS');
     await sandbox.post('/sandbox/oracle', { mode: 'hold' });
     await trader.open();
     await sandbox.post('/sandbox/chain', { action: 'mine', blocks: 400 });
-    await untilTold(trader.account.address, 'order_timed_out');
+    await untilListed(trader.account.address, 'order_timed_out');
   });
 
-  it('tell of a take profit, of a stop loss and of a liquidation', async () => {
+  it('report a take profit, a stop loss and a liquidation', async () => {
     const trader = await newTrader(chain);
     await trader.open({ tp: price(66_000) });
     await trader.open({ sl: price(58_000) });
@@ -124,13 +124,13 @@ describe('notifications', () => {
       ['position_liquidated', '54000'],
     ] as const) {
       await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: level });
-      await untilTold(trader.account.address, kind);
+      await untilListed(trader.account.address, kind);
     }
   });
 
-  it('tell of an agent that expires within a day, once', async () => {
+  it('report an agent that expires within a day, once', async () => {
     const trader = await selfTrader(Date.now() + 3_600_000);
-    await untilTold(trader.account.address, 'agent_expiring');
+    await untilListed(trader.account.address, 'agent_expiring');
     expect((await listed(trader.account.address)).map(({ kind }) => kind)).toEqual(['agent_expiring']);
   });
 
@@ -145,27 +145,27 @@ describe('notifications', () => {
     let asked = 0;
     const count = ({ sql }: { sql: string }): void => void (asked += Number(/agents|notices|delegates_seen/.test(sql)));
     db.on('query', count);
-    const told = await listed(trader);
+    const all = await listed(trader);
     db.off('query', count);
-    expect([new Set(told.map(({ kind }) => kind)), told.length]).toEqual([new Set(['agent_expiring']), 100]);
+    expect([new Set(all.map(({ kind }) => kind)), all.length]).toEqual([new Set(['agent_expiring']), 100]);
     expect(asked).toBeLessThan(10);
     const { rows } = await db.raw<{ rows: { kept: bigint }[] }>('select count(*) as kept from notices where trader = ?', [trader]);
     expect(rows).toEqual([{ kept: 1_000n }]);
   });
 
-  it('tell of a changed delegate, not of the first one', async () => {
+  it('report a changed delegate, not the first one', async () => {
     const trader = await selfTrader();
     expect(await listed(trader.account.address)).toEqual([]);
     const delegate = new Wallet(generatePrivateKey()).address;
     await trader.send(chain.definition.diamond, `0x604755cf${delegate.slice(2).toLowerCase().padStart(64, '0')}`);
-    const [told] = await eventually(
+    const [notification] = await eventually(
       () => listed(trader.account.address),
       (all) => all.length > 0,
     );
-    expect(told).toMatchObject({ kind: 'delegation_changed', body: expect.stringContaining(delegate.toLowerCase()) });
+    expect(notification).toMatchObject({ kind: 'delegation_changed', body: expect.stringContaining(delegate.toLowerCase()) });
   });
 
-  it('tell of a changed delegate once, also by a replica that remembers the old one', async () => {
+  it('report a changed delegate once, also from a replica that has the old one cached', async () => {
     const trader = await selfTrader();
     const { gateway } = sandbox;
     const [one, other] = [0, 1].map(() => ({ ...venueOf(gateway, 'arbitrum-sepolia') })) as [Venue, Venue];
@@ -188,14 +188,14 @@ describe('notifications', () => {
     },
   );
 
-  it('that nobody was told leave nothing behind when they are put away', async () => {
+  it('that do not exist leave nothing behind when they are dismissed', async () => {
     const trader = await selfTrader();
     expect(await dismiss(trader, 4242)).toBe(200);
     const stored = await sandbox.gateway.store.notifications.dismissed(trader.account.address.toLowerCase() as `0x${string}`, [4242]);
     expect(stored.size).toBe(0);
   });
 
-  it('may not be put away by somebody else, nor with an id that is none', async () => {
+  it('may not be dismissed by another trader, nor with an invalid id', async () => {
     const [one, other] = [await selfTrader(), await selfTrader()];
     const path = `/v1/arbitrum-sepolia/account/${other.account.address}/notifications/8/dismiss`;
     const headers = await signRequest(keyOf(one), chain.definition, { operationId: 'dismissNotification', method: 'POST', path });

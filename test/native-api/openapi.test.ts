@@ -97,10 +97,10 @@ describe('the check of replies against the document', () => {
   });
 
   it.each([
-    ['a field nobody documented', 200, { ...health, extra: 1 }, 'health 200 breaks'],
+    ['an undocumented field', 200, { ...health, extra: 1 }, 'health 200 breaks'],
     ['a missing field', 200, { status: 'ok' }, 'missing'],
     ['a wrong type', 200, { ...health, chains: 'all' }, 'is not "array"'],
-    ['a status nobody documented', 418, health, 'documents no status 418'],
+    ['an undocumented status', 418, health, 'documents no status 418'],
     ['an error code of another status', 429, { code: 'INTERNAL', message: '' }, 'breaks'],
     ['an error with a field of its own', 429, { code: 'RATE_LIMITED', message: '', stack: 'x' }, 'breaks'],
   ])('refuses %s', (_what, status, body, complaint) => {

@@ -54,14 +54,14 @@ async function beside<Result>(options: SecondGatewayOptions, work: (visitor: Age
       () => other.get('/ready'),
       ({ status }) => status === 200,
     );
-    const door = {
+    const venue = {
       ...sandbox,
       async call(path: string, init?: RequestInit) {
         const response = await fetch(`${other.url}${path}`, init);
         return { status: response.status, headers: response.headers, body: await response.json() };
       },
     };
-    return await work(agentTrader(door, chain, agent.trader, agent.wallet));
+    return await work(agentTrader(venue, chain, agent.trader, agent.wallet));
   } finally {
     await other.stop();
   }
@@ -143,7 +143,7 @@ describe('every change of an order or a position', () => {
   }
 });
 
-describe('a position whose story is older than our memory', () => {
+describe('a position whose events are no longer stored', () => {
   it('is found on chain by the number it was listed under', async () => {
     const trader = agent.trader.account.address.toLowerCase();
     const { rows } = await database.query<{ state: unknown }>('select state from positions where id = $1', [position]);
@@ -160,7 +160,7 @@ describe('a position whose story is older than our memory', () => {
 });
 
 describe('a database that goes away while a change is stored', () => {
-  /** What a write leaves; orders of before may expire meanwhile, which adds to their story alone. */
+  /** What a write leaves; earlier orders may expire meanwhile, which adds only to their own events. */
   const traces = async (): Promise<Json> => {
     const found: Json = {};
     for (const rows of ['orders', 'order_tags', 'spend_reservations', `chain_events where kind = 'prepared'`])

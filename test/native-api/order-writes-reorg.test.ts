@@ -22,7 +22,7 @@ afterAll(() => sandbox.stop());
 const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);
 const idOf = (order: Json): string => String(order['id']);
 
-/** Mines a change, waits until it is told, takes its block away for good, and waits until it is as before. */
+/** Mines a change, waits until the gateway shows it, reorganises its block away for good, and waits until the value is as before. */
 async function thereAndBack(answer: Answer, read: () => Promise<unknown>, after: unknown): Promise<void> {
   const before = await read();
   await chain.pauseMining(true);

@@ -42,8 +42,8 @@ const quote = async (changes: Json = {}): Promise<Record<string, string> & { acc
 };
 const signed = (agent: AgentTrader, changes: Json = {}): Promise<Answer> => agent.call('quoteOrder', 'POST', '/quote', order(changes));
 
-describe('a quote for anybody', () => {
-  it('tells price, impact, fees, liquidation and room, and makes no call to a node', async () => {
+describe('a quote without credentials', () => {
+  it('has price, impact, fees, liquidation and free exposure, and makes no call to a node', async () => {
     const proxy = await createFaultProxy({ target: chain.rpcUrl, clock: systemClock });
     const beside = await startSecondGateway(sandbox, { hosts: { rpcUrls: [proxy.url] } });
     try {
@@ -81,21 +81,21 @@ describe('a quote for anybody', () => {
       () => quote({ market: 'ETH/USD', size: '3' }),
       ({ price }) => Number(price) > 2_900 && Number(price) < 3_100,
     );
-    const told = await quote({ market: 'ETH/USD', size: '3', sl: '2900' });
+    const quoted = await quote({ market: 'ETH/USD', size: '3', sl: '2900' });
     const filled = await trader.place(order({ market: 'ETH/USD', size: '3', sl: '2900' }), 'filled');
     const fill = filled['fill'] as Record<string, string>;
     const position = await trader.position();
     const near = (a: unknown, b: unknown): number => Math.abs(Number(a) / Number(b) - 1);
-    expect(near(fill['price'], told['expectedPrice'])).toBeLessThan(0.002);
-    expect(near(position['liquidationPrice'], told['liquidationPrice'])).toBeLessThan(0.002);
-    expect(near(fill['feeCollateral'], (told['fees'] as unknown as Json)['open'])).toBeLessThan(0.002);
-    expect(near(fill['collateral'], told['collateralNeeded'])).toBeLessThan(0.002);
+    expect(near(fill['price'], quoted['expectedPrice'])).toBeLessThan(0.002);
+    expect(near(position['liquidationPrice'], quoted['liquidationPrice'])).toBeLessThan(0.002);
+    expect(near(fill['feeCollateral'], (quoted['fees'] as unknown as Json)['open'])).toBeLessThan(0.002);
+    expect(near(fill['collateral'], quoted['collateralNeeded'])).toBeLessThan(0.002);
   });
 
   it('is for the size that was asked for, whatever price a market order expects', async () => {
     const trader = await newAgentTrader(sandbox, chain);
-    const told = await quote({ price: '65000' });
-    expect(told).toMatchObject({
+    const quoted = await quote({ price: '65000' });
+    expect(quoted).toMatchObject({
       size: '0.05',
       price: '65000',
       worstPrice: '65650',
@@ -105,7 +105,7 @@ describe('a quote for anybody', () => {
     expect(filled).toMatchObject({ size: '0.05', price: '65000' });
     const fill = filled['fill'] as Record<string, string>;
     expect(Number(fill['size'])).toBeCloseTo(0.05, 4);
-    expect(fill['collateral']).toBe(told['collateralNeeded']);
+    expect(fill['collateral']).toBe(quoted['collateralNeeded']);
   });
 
   it('adds its parts up, and lets no worse price through than its slippage', async () => {
@@ -133,7 +133,7 @@ describe('a quote for anybody', () => {
     expect((await quote(changes)).reason).toBe(reason);
   });
 
-  it('tells the session, and that nobody answers while the market is shut', async () => {
+  it('has the session, and MARKET_CLOSED while the market is closed', async () => {
     setClassOpen(sandbox, 9, false);
     const shut = await eventually(
       () => quote({ market: 'EUR/USD', size: '10000' }),
@@ -144,7 +144,7 @@ describe('a quote for anybody', () => {
     setClassOpen(sandbox, 9, true);
   });
 
-  it('tells that trading is paused', async () => {
+  it('says that trading is paused', async () => {
     const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
     const set = (state: number) => operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [state]));
     await set(1);
@@ -211,7 +211,7 @@ describe('a quote for an agent', () => {
     expect(after.headers.get('RateLimit-Limit')).toBe(BUSY_AGENTS.RATE_LIMIT_AGENT_WRITES);
   });
 
-  it('is refused to credentials that are wrong: nobody is taken for somebody else, or for nobody', async () => {
+  it('is refused to wrong credentials: they never count as another agent, nor as no credentials', async () => {
     const stranger = new Wallet(generatePrivateKey());
     const body = new TextEncoder().encode(JSON.stringify(order()));
     const headers = await signRequest(new Wallet(stranger.privateKey), chain.definition, {
@@ -228,7 +228,7 @@ describe('a quote for an agent', () => {
     expect(refusal(await post(body, { 'X-Service-Agent': agent.wallet.address }))).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  it('is a 502 while the node is down, and still there for anybody', async () => {
+  it('is a 502 while the node is down, and still answered without credentials', async () => {
     const agent = await newAgentTrader(sandbox, chain);
     expect((await signed(agent)).status).toBe(200);
     chain.setRpcFault({ mode: 'down' });

@@ -48,11 +48,11 @@ describe('the readiness of an address', () => {
     expect(lineOf(asTrader, 'relayer')?.detail).toContain(sandbox.controls.relayer.toLowerCase());
   });
 
-  it('names every missing step of a stranger', async () => {
-    const stranger = await readinessOf(new Wallet(generatePrivateKey()).address);
-    expect(failing(stranger)).toEqual(['agent', 'delegation', 'balance', 'allowance', 'gas', 'relayer']);
-    expect([stranger.delegate, stranger.agents]).toEqual([null, []]);
-    for (const { ok, fix } of stranger.lines) expect(fix === null).toBe(ok);
+  it('names every missing step of an unknown address', async () => {
+    const readiness = await readinessOf(new Wallet(generatePrivateKey()).address);
+    expect(failing(readiness)).toEqual(['agent', 'delegation', 'balance', 'allowance', 'gas', 'relayer']);
+    expect([readiness.delegate, readiness.agents]).toEqual([null, []]);
+    for (const { ok, fix } of readiness.lines) expect(fix === null).toBe(ok);
   });
 
   it('leads a new trader step by step, with transactions that do what they say', async () => {
@@ -91,7 +91,7 @@ describe('the readiness of an address', () => {
       expect(await proposed(wrong)).toBe(400);
   });
 
-  it('says who holds the slot when it is somebody else', async () => {
+  it('names the delegate when the trader delegates to another address', async () => {
     const other = new Wallet(generatePrivateKey()).address;
     const { address } = await chain.faucet.createTrader({ eth: '1', approve: false, delegate: other as `0x${string}` });
     expect(lineOf(await readinessOf(address), 'delegation')?.detail).toContain(other.toLowerCase());

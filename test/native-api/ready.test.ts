@@ -86,7 +86,7 @@ describe('GET /ready', () => {
     );
   });
 
-  it('is 503 while the events are far behind, and tells how fast they come nearer and how long it will take', async () => {
+  it('is 503 while the events are far behind, and says how fast they come nearer and how long it will take', async () => {
     await chain.mine(800);
     const database: TestDatabase = await createTestDatabase();
     const proxy = await way();

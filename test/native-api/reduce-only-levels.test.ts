@@ -31,7 +31,7 @@ beforeAll(async () => {
 beforeEach(() => priceIs('150'));
 afterAll(() => sandbox.stop());
 
-/** The gateway has heard of it, so that the next order expects it. */
+/** The gateway has received the price, so that the next order expects it. */
 const priceIs = async (at: string): Promise<void> => {
   sandbox.controls.prices.jump(SOL, at);
   await eventually(
@@ -238,7 +238,7 @@ describe('on the facade it', () => {
     agent = await newAgentTrader(sandbox, chain);
   });
 
-  it('leaves its number to nobody when another level takes its place', async () => {
+  it('leaves its number to no other order when another TP/SL trigger takes its place', async () => {
     await open();
     const id = await rest('stop', '145');
     await agent.send(prepared(await agent.adjust(String(position['id']), { sl: '144' })));

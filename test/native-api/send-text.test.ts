@@ -11,7 +11,7 @@ const library = new WebSocketServer({ noServer: true, perMessageDeflate: false }
 let client: WebSocket;
 let served: WebSocket;
 let send: (text: string) => Promise<void>;
-const heard: string[] = [];
+const received: string[] = [];
 
 beforeAll(async () => {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -26,21 +26,21 @@ beforeAll(async () => {
     ),
   );
   client = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  client.on('message', (data: Buffer, isBinary) => heard.push(isBinary ? 'binary' : data.toString('utf8')));
+  client.on('message', (data: Buffer, isBinary) => received.push(isBinary ? 'binary' : data.toString('utf8')));
   await Promise.all([upgraded, once(client, 'open')]);
 });
 afterAll(() => {
   client.terminate();
   server.close();
 });
-beforeEach(() => void (heard.length = 0));
+beforeEach(() => void (received.length = 0));
 
 it.each([1, 125, 126, 127, 255, 256, 65_535, 65_536, 200_000])('a text of %s characters arrives as it was', async (length) => {
   const text = 'x'.repeat(length - 1) + '}';
   const arrived = once(client, 'message');
   await send(text);
   await arrived;
-  expect(heard).toEqual([text]);
+  expect(received).toEqual([text]);
 });
 
 it('texts that are not plain arrive as they were, in the order of all others, also the library’s', async () => {
@@ -51,15 +51,15 @@ it('texts that are not plain arrive as they were, in the order of all others, al
     if (index === 2) served.ping();
   }
   served.send('the library itself');
-  while (heard.length <= texts.length) await once(client, 'message');
+  while (received.length <= texts.length) await once(client, 'message');
   await asked;
-  expect(heard).toEqual([...texts, 'the library itself']);
+  expect(received).toEqual([...texts, 'the library itself']);
 });
 
-it('a line that is gone takes nothing more, and says so', async () => {
+it('a closed connection takes nothing more, and says so', async () => {
   const closed = once(served, 'close');
   client.close();
   await closed;
   await send('too late');
-  expect(heard).toEqual([]);
+  expect(received).toEqual([]);
 });

@@ -54,7 +54,7 @@ describe('the demo agent, authorised and delegated from the start', () => {
     });
   });
 
-  it('reads nobody else, and nothing with a signature made for another operation or query', async () => {
+  it('reads no other trader, and nothing with a signature made for another operation or query', async () => {
     const stranger = sandbox.controls.accounts['hl-trader'].address;
     const foreign = await signed(agent(), 'listPositions', `${BASE}/account/${stranger}/positions`);
     expect([foreign.status, foreign.body]).toEqual([403, expect.objectContaining({ code: 'TRADER_MISMATCH' })]);
@@ -70,7 +70,7 @@ describe('the demo agent, authorised and delegated from the start', () => {
 });
 
 describe('an agent whose time is over', () => {
-  it('hears AGENT_EXPIRED, reads included', async () => {
+  it('is answered AGENT_EXPIRED, also for reads', async () => {
     const { privateKey, address } = await chain.faucet.createTrader({ eth: '1', approve: false, delegate: null });
     const wallet = new Wallet(privateKey);
     const scope = { ...EVERYTHING, expiresAt: Date.now() - 1 };

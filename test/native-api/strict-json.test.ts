@@ -76,7 +76,7 @@ describe('the reader of request bodies', () => {
     expect(issuesOf('['.repeat(32) + ']'.repeat(32))).toEqual([]);
   });
 
-  it('tells only the first faults of a body that has thousands', () => {
+  it('reports only the first faults of a body that has thousands', () => {
     const deep = `{"${'k'.repeat(64)}":`;
     const faults = Array.from({ length: 15_000 }, () => '"\\u0000"').join(',');
     expect(issuesOf(`${deep.repeat(31)}[${faults}]${'}'.repeat(31)}`)).toHaveLength(50);

@@ -51,7 +51,7 @@ describe('POST /orders/{id}/submit', () => {
     await viewEqualsChain();
   });
 
-  it('remembers a transaction that is not mined yet, and moves on when it is', async () => {
+  it('stores a transaction that is not mined yet, and moves on when it is', async () => {
     await chain.pauseMining(true);
     const { id, transaction } = await create();
     const hash = await agent.broadcast(transaction);
@@ -80,7 +80,7 @@ describe('POST /orders/{id}/submit', () => {
     await viewEqualsChain();
   });
 
-  it('remembers a hash that no node knows, and takes the one that replaced it', async () => {
+  it('stores a hash that no node knows, and takes the one that replaced it', async () => {
     const { id, transaction } = await create();
     expect((await agent.submit(id, UNKNOWN)).body).toMatchObject({ id, status: 'prepared', txHash: UNKNOWN });
     const hash = await agent.send(transaction);
@@ -89,7 +89,7 @@ describe('POST /orders/{id}/submit', () => {
     await viewEqualsChain();
   });
 
-  it('bounds how many hashes it remembers for one order', async () => {
+  it('bounds how many hashes it stores for one order', async () => {
     const { id } = await create();
     for (let turn = 0; turn < 16; turn += 1) expect((await agent.submit(id, `0x${turn.toString(16).padStart(64, '0')}`)).status).toBe(200);
     expect(refusal(await agent.submit(id, UNKNOWN))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
@@ -98,7 +98,7 @@ describe('POST /orders/{id}/submit', () => {
 
   it('rejects the order when its transaction was mined and failed', async () => {
     const { id, transaction } = await create();
-    // Sent by somebody who is not the delegate, the same bytes revert.
+    // Sent by an account that is not the delegate, the same bytes revert.
     await chain.pauseMining(true);
     const { account, client } = outsider.trader;
     const serializedTransaction = await account.signTransaction({
@@ -126,7 +126,7 @@ describe('POST /orders/{id}/submit', () => {
       await agent.trader.client.waitForTransactionReceipt({ hash });
       expect((await agent.submit(id, hash, 5)).body).toMatchObject({ id, status: 'rejected', reason: 'PAUSED', txHash: hash });
     } finally {
-      // A pause that is heard of only after its end would close the market to the next test.
+      // A pause that the gateway sees only after its end would close the market to the next test.
       await untilOpen(false);
       await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
       await untilOpen(true);
@@ -135,12 +135,12 @@ describe('POST /orders/{id}/submit', () => {
   });
 
   it.each([
-    ["somebody else's transaction", () => outsider.trader.open({ tradeType: 1 })],
+    ['a transaction of another account', () => outsider.trader.open({ tradeType: 1 })],
     ['a transaction of the trader that is another order', () => agent.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n })],
     ['a transaction that calls something else', () => agent.trader.send(agent.trader.account.address, '0x')],
-    ['a failed transaction of somebody else', failedElsewhere],
+    ['a failed transaction of another account', failedElsewhere],
   ])(
-    'refuses %s, mined, and remembers nothing of it',
+    'refuses %s, mined, and stores nothing of it',
     async (_what, transaction) => {
       const { id } = await create();
       const hash = await transaction();
@@ -184,7 +184,7 @@ describe('POST /orders/{id}/submit', () => {
   it.each([
     ['a hash that is too short', { txHash: '0x12' }],
     ['no hash', {}],
-    ['a field nobody knows', { txHash: UNKNOWN, wait: 3 }],
+    ['an unknown field', { txHash: UNKNOWN, wait: 3 }],
   ])('refuses %s', async (_what, body) => {
     expect(refusal(await agent.call('submitOrder', 'POST', '/orders/1/submit', body))).toEqual([400, 'VALIDATION_ERROR']);
   });
@@ -196,7 +196,7 @@ describe('POST /orders/{id}/submit', () => {
     expect(await agent.order(id)).toMatchObject({ txHash: null });
   });
 
-  it('says 502 while the node is gone, and remembers nothing', async () => {
+  it('answers 502 while the node is gone, and stores nothing', async () => {
     const { id } = await create();
     chain.setRpcFault({ mode: 'down' });
     try {

@@ -60,7 +60,7 @@ const isSum = ({ steps }: Timeline): boolean =>
   steps.every(({ sincePreviousMs, sinceStartMs }, at) => sinceStartMs === (steps[at - 1]?.sinceStartMs ?? 0) + sincePreviousMs);
 
 describe('the timeline of an order', () => {
-  it('tells every step of a market order from its validation to its fill, with its times, and names the order that came of its second mining', async () => {
+  it('has every step of a market order from its validation to its fill, with its times, and names the order that came of its second mining', async () => {
     const { order: made, transaction } = done(await agent.create(order()));
     if (transaction === null) throw new Error('there is nothing to send');
     const before = await timeline(made['id']);
@@ -81,12 +81,12 @@ describe('the timeline of an order', () => {
     await agent.send(transaction);
     const { repeats } = await eventually(
       () => timeline(made['id']),
-      (told) => told.repeats.length === 1,
+      (found) => found.repeats.length === 1,
     );
     expect(await timeline(repeats[0])).toMatchObject({ id: repeats[0], repeatOf: made['id'] });
   });
 
-  it('tells how a resting order was changed and canceled', async () => {
+  it('has the changes and the cancel of a resting order', async () => {
     const { id } = await agent.place(order({ type: 'limit', price: '40000' }), 'open');
     for (const [field, value] of [
       ['tp', '70000'],
@@ -112,13 +112,13 @@ describe('the timeline of an order', () => {
     ]);
   });
 
-  it('tells that its owner gave it up before it was sent', async () => {
+  it('has the step of an owner who gave the order up before it was sent', async () => {
     const { order: made } = done(await agent.create(order()));
     await agent.cancel(String(made['id']));
     expect(named(await timeline(made['id']))).toEqual(['validated', 'simulated', 'prepared', 'given_up']);
   });
 
-  it('tells the steps of an order that was made elsewhere', async () => {
+  it('has the steps of an order that was made elsewhere', async () => {
     const known = (await agent.openOrders()).length;
     chain.setOraclePolicy(null, { mode: 'hold' });
     await agent.trader.open({ pairIndex: BTC, openPrice: price(60_000) });
@@ -137,15 +137,15 @@ describe('the timeline of an order', () => {
     const { id, txHash } = await agent.place(order(), 'pending');
     const { blockNumber } = await agent.trader.client.getTransactionReceipt({ hash: txHash as `0x${string}` });
     await reorgAway(chain, agent.trader.client, blockNumber);
-    const told = await eventually(
+    const undone = await eventually(
       () => timeline(id),
       (found) => named(found).includes('reorganised'),
     );
-    expect(told.steps.filter(({ isTakenBack }) => isTakenBack).map(({ step }) => step)).toEqual(['mined', 'oracle_asked']);
-    expect(named(told).indexOf('reorganised')).toBeGreaterThan(named(told).indexOf('oracle_asked'));
+    expect(undone.steps.filter(({ isTakenBack }) => isTakenBack).map(({ step }) => step)).toEqual(['mined', 'oracle_asked']);
+    expect(named(undone).indexOf('reorganised')).toBeGreaterThan(named(undone).indexOf('oracle_asked'));
   });
 
-  it('is not there for anybody else, nor for an id that is none', async () => {
+  it('is not there for another trader, nor for an id that is none', async () => {
     const stranger = await newAgentTrader(sandbox, chain);
     const { order: made } = done(await agent.create(order()));
     for (const id of [String(made['id']), '0', '007', 'x', '9999999999999999', '99999999999999999999'])
@@ -191,9 +191,9 @@ describe('the two numbers of a rejection', () => {
   /** The stored refusal of the order, as it is explained when the contracts give another reason and the order has other levels. */
   async function explained(id: string, { reason, ...levels }: Json): Promise<Json> {
     const venue = venueOf(sandbox.gateway, chain.definition.slug);
-    const story = await sandbox.gateway.store.orders.timeline(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
+    const stored = await sandbox.gateway.store.orders.timeline(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
     const known = await sandbox.gateway.store.orders.find(chain.definition.slug, lowerOf(agent.trader), BigInt(id));
-    const refused = story?.events.map(({ event }) => event).find(({ kind }) => kind === 'refused');
+    const refused = stored?.events.map(({ event }) => event).find(({ kind }) => kind === 'refused');
     if (!known || refused?.kind !== 'refused') throw new Error('it was not refused');
     const why = explainRefusal(venue.feed.config(), { ...known.order, ...levels }, { ...refused, reason } as never);
     const number = (value: typeof why.actual) => (value === null ? null : Number(formatDecimal(value)));

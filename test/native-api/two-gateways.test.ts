@@ -105,7 +105,7 @@ describe('two gateways on one database', () => {
       ]);
   });
 
-  it('share the requests of an address, but for what the other lets through before it hears of them', async () => {
+  it('share the request count of an address, but for what the other lets through before it knows the count', async () => {
     const { here, there } = await inOneMinute(async () => {
       const client = newClient();
       const ask = async (url: string): Promise<number> => (await fetch(`${url}/v1/arbitrum-sepolia`, { headers: client })).status;
@@ -149,7 +149,7 @@ describe('two gateways on one database', () => {
     expect([again.status, await again.json()]).toEqual([401, expect.objectContaining({ code: 'NONCE_REUSED' })]);
   });
 
-  it('know a stranger from an agent the moment the other has registered it', async () => {
+  it('know an agent the moment the other has registered it', async () => {
     const stranger = agentTrader(throughBeside(), chain, (await newAgentTrader(sandbox, chain)).trader, new Wallet(generatePrivateKey()));
     expect(refusal(await stranger.create(order()))).toEqual([401, 'AGENT_UNKNOWN']);
     const known = await newAgentTrader(sandbox, chain, { usdc: '1000' });

@@ -25,7 +25,7 @@ const viewEqualsChain = (of = agent) => expectViewEqualsChain(sandbox.gateway, c
 const idOf = (order: Json): string => String(order['id']);
 const resting = async (of = agent, changes: Json = {}): Promise<string> => idOf(await of.place({ ...LIMIT, ...changes }, 'open'));
 
-/** Sends a change and waits until the chain tells it. */
+/** Sends a change and waits until the gateway has read it from the chain. */
 async function change(id: string, body: Json, until: Json): Promise<Json> {
   const answer = await agent.update(id, body);
   const { order } = done(answer);
@@ -122,7 +122,7 @@ describe('PATCH /orders/{id} of a resting order', () => {
     ['a negative stop loss', { sl: '-1' }, 400, 'VALIDATION_ERROR'],
     ['a price no contract can hold', { price: '9999999999' }, 400, 'VALIDATION_ERROR'],
     ['a number', { price: 50000 }, 400, 'VALIDATION_ERROR'],
-    ['a field nobody knows', { leverage: '5' }, 400, 'VALIDATION_ERROR'],
+    ['an unknown field', { leverage: '5' }, 400, 'VALIDATION_ERROR'],
     ['a size that no wallet can pay', { size: '10000000000000000000000000000' }, 400, 'VALIDATION_ERROR'],
     ['a take profit below the price of a long', { tp: '49000' }, 422, 'SIMULATION_REVERTED'],
     ['a stop loss above the price of a long', { sl: '51000' }, 422, 'SIMULATION_REVERTED'],

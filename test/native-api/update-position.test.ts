@@ -223,8 +223,8 @@ describe('PATCH /positions/{id} refuses', () => {
   it.each([
     ['nothing at all', {}, 400, 'VALIDATION_ERROR'],
     ['two things at once', { leverage: '5', tp: '70000' }, 400, 'VALIDATION_ERROR'],
-    ['a field nobody knows', { size: '1' }, 400, 'VALIDATION_ERROR'],
-    ['an action nobody knows', { collateral: { action: 'take', amount: '1' } }, 400, 'VALIDATION_ERROR'],
+    ['an unknown field', { size: '1' }, 400, 'VALIDATION_ERROR'],
+    ['an unknown action', { collateral: { action: 'take', amount: '1' } }, 400, 'VALIDATION_ERROR'],
     ['an amount of 0', { collateral: { action: 'add', amount: '0' } }, 400, 'VALIDATION_ERROR'],
     ['an amount with seven decimals', { collateral: { action: 'add', amount: '1.0000001' } }, 422, 'PRECISION_ERROR'],
     ['an amount that moves no leverage', { collateral: { action: 'add', amount: '0.001' } }, 422, 'SIZE_BELOW_MINIMUM'],

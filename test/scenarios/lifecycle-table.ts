@@ -37,7 +37,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'a hash becomes known',
     move: 'prepared → prepared',
-    proof: elsewhere('native-api/submit-order.test.ts', 'remembers a transaction that is not mined yet, and moves on when it is'),
+    proof: elsewhere('native-api/submit-order.test.ts', 'stores a transaction that is not mined yet, and moves on when it is'),
   },
   {
     row: 'the transaction is mined but reverted, hash known',
@@ -53,7 +53,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'cancelOrder, no hash known',
     move: 'prepared → expired',
-    proof: elsewhere('native-api/cancel-order.test.ts', 'expires an order nobody has sent, at once and with nothing to send'),
+    proof: elsewhere('native-api/cancel-order.test.ts', 'expires an unsent order, at once and with nothing to send'),
   },
   {
     row: 'cancelOrder while a known hash is unmined',
@@ -210,11 +210,14 @@ export const AGENT_ROWS: readonly Row[] = [
   {
     row: 'scope.expiresAt passes',
     move: null,
-    proof: elsewhere('native-api/agents.test.ts', 'expires with its scope, without anybody doing anything'),
+    proof: elsewhere('native-api/agents.test.ts', 'expires with its scope, without a request'),
   },
   {
     row: "the trader's own removeTradingDelegate cuts the agent",
     move: null,
-    proof: elsewhere('native-api/agents.test.ts', 'goes back to pending when the trader removes it on chain, whatever we remember'),
+    proof: elsewhere(
+      'native-api/agents.test.ts',
+      'goes back to pending when the trader removes it on chain, whatever the gateway has stored',
+    ),
   },
 ];

@@ -157,7 +157,7 @@ describe('candles while the charts are away', () => {
   });
   afterAll(() => beside.stop());
 
-  it('come from the database where it misses no minute, whoever of several gateways wrote them', async () => {
+  it('come from the database where it misses no minute, whichever gateway wrote them', async () => {
     const minute = Math.floor(Date.now() / MINUTE) * MINUTE - 30 * MINUTE;
     const written = Array.from({ length: 10 }, (_, at) => ({
       ...{

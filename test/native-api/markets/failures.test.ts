@@ -56,7 +56,7 @@ const hostile = () => ({
 });
 
 describe('before the first configuration', () => {
-  it('every market read is told to come back, and the process lives', async () => {
+  it('every market read answers NOT_READY, and the process lives', async () => {
     upstream.handle('/', json({}, 500));
     const gateway = await start({ backendUrl: hostile().backendUrl });
     for (const path of [
@@ -169,7 +169,7 @@ describe('a backend whose word is older than two minutes', () => {
   });
   afterEach(() => proxy.close());
 
-  it('is replaced by the chain, and nobody notices', async () => {
+  it('is replaced by the chain, with the same figures', async () => {
     const gateway = await start();
     await answers('/markets', 200);
     const before = (await reply('/markets')).body as {
@@ -204,7 +204,7 @@ describe('a backend whose word is older than two minutes', () => {
     );
   });
 
-  it('is told by the chain digit by digit', async () => {
+  it('is read from the chain digit by digit', async () => {
     const [chain] = sandbox.controls.chains;
     const venue = sandbox.gateway.venues.get('arbitrum-sepolia');
     if (!chain || !venue) throw new Error('no chain');

@@ -211,7 +211,7 @@ describe('the order book', () => {
     };
     const areEqual = ({ ours, contract }: Awaited<ReturnType<typeof compare>>): boolean =>
       ours.every((price, at) => isWorse(price, contract[at] ?? 0n, at));
-    // The volume of the opening counts until its window ends, and the book hears of it a moment after the contract.
+    // The volume of the opening counts until its window ends, and the book includes it a moment after the contract.
     const { ours } = await eventually(compare, areEqual);
     expect(new Set(ours).size).toBe(8);
   });

@@ -51,13 +51,13 @@ describe('a handshake', () => {
     expect(refused.headers).toMatchObject({ 'x-request-id': expect.any(String), 'ratelimit-remaining': expect.any(String) });
   });
 
-  it('while the service starts is told to come back', async () => {
+  it('while the service starts is answered NOT_READY', async () => {
     const http = await listen('127.0.0.1', 0);
     expect(await refusedHandshake(http.url, WS)).toMatchObject({ status: 503, body: { code: 'NOT_READY' } });
     await http.close();
   });
 
-  it('counts against the address, as each proof does, and hears 429 when that is spent', async () => {
+  it('counts against the address, as each proof does, and is answered 429 when that is spent', async () => {
     const { gateway } = sandbox;
     const limited = createIpLimits({ limit: 2, store: gateway.store.admission, clock: gateway.clock, log: gateway.log });
     const access = { ...gateway.access, countAddress: () => limited.count('handshakes') };
@@ -119,8 +119,8 @@ describe('bad input', () => {
     ['a key that appears twice', '{"op":"ping","op":"ping"}', 'VALIDATION_ERROR'],
     ['a market that is missing', '{"op":"subscribe","channel":"book"}', 'VALIDATION_ERROR'],
     ['a market of no shape', '{"op":"subscribe","channel":"book","market":"BTC"}', 'VALIDATION_ERROR'],
-    ['a market nobody lists', '{"op":"subscribe","channel":"trades","market":"NOPE/USD"}', 'MARKET_NOT_FOUND'],
-    ['an interval nobody keeps', '{"op":"subscribe","channel":"candles","market":"BTC/USD","interval":"2m"}', 'VALIDATION_ERROR'],
+    ['an unlisted market', '{"op":"subscribe","channel":"trades","market":"NOPE/USD"}', 'MARKET_NOT_FOUND'],
+    ['an unknown interval', '{"op":"subscribe","channel":"candles","market":"BTC/USD","interval":"2m"}', 'VALIDATION_ERROR'],
     ['a cursor below nothing', '{"op":"subscribe","channel":"orders","after":-1}', 'VALIDATION_ERROR'],
     ['a cursor that is no number', '{"op":"subscribe","channel":"orders","after":"7"}', 'VALIDATION_ERROR'],
     ['a cursor on a public channel', '{"op":"subscribe","channel":"prices","after":1}', 'VALIDATION_ERROR'],
@@ -131,7 +131,7 @@ describe('bad input', () => {
     ['a channel of an account', '{"op":"subscribe","channel":"fills"}', 'UNAUTHENTICATED'],
     ['a message longer than any of ours', JSON.stringify({ op: 'ping', pad: 'x'.repeat(20_000) }), 'VALIDATION_ERROR'],
     ['a forged prototype', '{"op":"ping","__proto__":{"op":"auth"}}', 'VALIDATION_ERROR'],
-  ])('%s is told, and the line goes on', async (_case, frame, code) => {
+  ])('%s is answered with an error, and the connection stays open', async (_case, frame, code) => {
     const client = await open();
     client.socket.send(frame);
     const refusal = await client.find(({ op }) => op === 'error');
@@ -139,22 +139,22 @@ describe('bad input', () => {
     expect(await client.ask({ op: 'ping' }, isOp('pong'))).toEqual({ op: 'pong', timestamp: expect.any(Number) });
   });
 
-  it('of a size that no frame may have ends the line with 1009', async () => {
+  it('of a size that no frame may have ends the connection with 1009', async () => {
     const client = await open();
     client.socket.send('x'.repeat(300_000));
     expect(await client.closed).toBe(1009);
   });
 
-  it('in a flood is refused, then the line is ended with 1008', async () => {
+  it('in a flood is refused, then the connection is ended with 1008', async () => {
     const client = await open();
     const { burst } = SESSION_LIMITS.messages;
     for (let count = 0; count < burst + SESSION_LIMITS.refusals.burst + 500; count += 1) client.send({ op: 'pong' });
     expect(await client.closed).toBe(1008);
-    expect(client.heard.some(isError('RATE_LIMITED'))).toBe(true);
+    expect(client.received.some(isError('RATE_LIMITED'))).toBe(true);
   });
 });
 
-describe('limits of a line', () => {
+describe('limits of a connection', () => {
   it('are 200 subscriptions, and the next one is refused until one is given back', async () => {
     expect(SESSION_LIMITS.subscriptions).toBe(200);
     const { url } = await serve(sandbox.gateway, { subscriptions: 3 });
@@ -181,7 +181,7 @@ describe('limits of a line', () => {
       await once(pinging.socket, 'pong');
     }
     expect(await silent.closed).toBe(1001);
-    expect(silent.heard.filter(isOp('ping')).length).toBe(2);
+    expect(silent.received.filter(isOp('ping')).length).toBe(2);
     expect(await alive.ask({ op: 'ping' }, isOp('pong'))).toMatchObject({ timestamp: clock.now() });
     expect(pinging.socket.readyState).toBe(pinging.socket.OPEN);
   });
@@ -200,11 +200,11 @@ async function stall(url: string, client: SocketClient, isEnough = (): boolean =
   }
 }
 
-/** Goes on reading. What only filled the line is not looked at: it is megabytes. */
-function readOn({ socket, heard }: SocketClient): void {
+/** Goes on reading. Candles, sent only to fill the connection, are megabytes and are skipped. */
+function readOn({ socket, received }: SocketClient): void {
   socket.removeAllListeners('message');
   socket.on('message', (data: Buffer) => {
-    if (!data.subarray(0, 200).toString().includes('"candles"')) heard.push(JSON.parse(data.toString()) as Message);
+    if (!data.subarray(0, 200).toString().includes('"candles"')) received.push(JSON.parse(data.toString()) as Message);
   });
   socket.resume();
 }
@@ -252,7 +252,7 @@ describe('a client that stops reading', () => {
   });
 });
 
-describe('the end of a line', () => {
+describe('the end of a connection', () => {
   it('leaves nothing behind: no source, no listener', async () => {
     const counted = countListeners(sandbox.gateway.bus);
     const gateway: Gateway = { ...sandbox.gateway, bus: counted.bus };
@@ -273,22 +273,22 @@ describe('the end of a line', () => {
     await until(() => streamOf(venue).size() === 0 && counted.count() === 0);
   });
 
-  it('comes with 1012 when the service stops, which waits for nobody', async () => {
+  it('comes with 1012 when the service stops, which waits for no client', async () => {
     const beside = await startSecondGateway(sandbox);
-    const [polite, deaf] = [await open(beside.url), await open(beside.url)];
+    const [polite, paused] = [await open(beside.url), await open(beside.url)];
     await eventually(
       () => beside.get(`${BASE}/prices`),
       ({ status }) => status === 200,
     );
     await polite.ask({ op: 'subscribe', channel: 'prices' }, isData('prices'));
-    deaf.socket.pause();
+    paused.socket.pause();
     await beside.stop();
     expect(await polite.closed).toBe(1012);
     await expect(connect(beside.url)).rejects.toThrow();
   });
 });
 
-/** The same bus, with a count of who listens. */
+/** The same bus, with a count of its listeners. */
 function countListeners(bus: Bus<GatewayEvents>): { bus: Bus<GatewayEvents>; count: () => number } {
   let count = 0;
   return {

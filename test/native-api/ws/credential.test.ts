@@ -33,15 +33,15 @@ async function listening(auth: unknown, url = sandbox.url): Promise<SocketClient
   return client;
 }
 
-/** The private channels are over, the line is not. */
+/** The private channels have ended, the connection has not. */
 async function expectEnded(client: SocketClient, code: string): Promise<void> {
   const error = await client.find(isError(code));
-  const at = client.heard.indexOf(error);
+  const at = client.received.indexOf(error);
   for (const channel of ['orders', 'fills', 'positions', 'account']) await client.find(isOp('unsubscribed', channel), at);
   await client.ask({ op: 'subscribe', channel: 'orders' }, isError('UNAUTHENTICATED'));
-  const from = client.heard.length;
+  const from = client.received.length;
   await client.find(isData('prices'), from);
-  expect(client.heard.slice(at).filter((message) => isData('account')(message) || isData('positions')(message))).toEqual([]);
+  expect(client.received.slice(at).filter((message) => isData('account')(message) || isData('positions')(message))).toEqual([]);
 }
 
 it('ends the account channels of a revoked agent at once, on every gateway, and leaves the public ones', async () => {

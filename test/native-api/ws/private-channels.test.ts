@@ -69,10 +69,10 @@ describe('an agent on the socket', () => {
         () => client.of('fills').filter(isLive).length,
         (count) => count === nth,
       );
-      const filled = client.heard.filter((message) => isData('orders', isLive)(message) && orderOf(message)['status'] === 'filled');
+      const filled = client.received.filter((message) => isData('orders', isLive)(message) && orderOf(message)['status'] === 'filled');
       const [order, fill] = [filled.at(-1) ?? {}, client.of('fills').at(-1) ?? {}];
       expect(filled).toHaveLength(nth);
-      expect(client.heard.indexOf(order)).toBeLessThan(client.heard.indexOf(fill));
+      expect(client.received.indexOf(order)).toBeLessThan(client.received.indexOf(fill));
     }
   }, 30_000);
 
@@ -86,7 +86,7 @@ describe('an agent on the socket', () => {
     }
   });
 
-  it('hears of its order, the fill, the position and the money, each with the cursor of the journal', async () => {
+  it('receives its order, the fill, the position and the balance, each with the cursor of the journal', async () => {
     const agent = await newAgentTrader(sandbox, chain);
     const client = await openFor(agent);
     for (const channel of ['orders', 'fills', 'positions', 'account']) {
@@ -111,13 +111,13 @@ describe('an agent on the socket', () => {
     );
     expect(Number(usdc?.balance)).toBeLessThan(10_000);
 
-    const told = (await journalOf(agent)).filter(({ kind }) => kind === 'order').map(({ cursor }) => cursor);
+    const cursors = (await journalOf(agent)).filter(({ kind }) => kind === 'order').map(({ cursor }) => cursor);
     expect(
       client
         .of('orders')
         .slice(1)
         .map((message) => message['cursor']),
-    ).toEqual(told);
+    ).toEqual(cursors);
     for (const channel of ['orders', 'fills', 'positions', 'account']) expectContinuous(client.of(channel));
   });
 
@@ -133,7 +133,7 @@ describe('an agent on the socket', () => {
     await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
     await client.find(
       isData('positions', (message) => pnlOf(message) < pnlOf(first) + 10),
-      client.heard.indexOf(richer),
+      client.received.indexOf(richer),
     );
     expectContinuous(client.of('positions'));
   });
@@ -200,7 +200,7 @@ describe('a client that slept', () => {
     }
   });
 
-  it('is told when the cursor it names is none of the account', async () => {
+  it('is answered with an error when the cursor is none of the account', async () => {
     const client = await openFor(await newAgentTrader(sandbox, chain));
     client.send({ op: 'subscribe', channel: 'fills', after: 999_999 });
     expect(await client.find(isError('VALIDATION_ERROR'))).toMatchObject({ channel: 'fills' });
@@ -257,6 +257,6 @@ describe('who may', () => {
     client.send(await wsAuth(agent.wallet, chain.definition));
     client.send({ op: 'subscribe', channel: 'fills' });
     await client.find(isData('fills'));
-    expect(client.heard.filter(({ op }) => op !== undefined).map(({ op }) => op)).toEqual(['hello', 'authenticated', 'subscribed']);
+    expect(client.received.filter(({ op }) => op !== undefined).map(({ op }) => op)).toEqual(['hello', 'authenticated', 'subscribed']);
   });
 });

@@ -41,7 +41,7 @@ it('greets with the chain and the heartbeat, and names the handshake like every 
   expect(client.handshake).toMatchObject({ 'x-request-id': expect.any(String), 'ratelimit-limit': '1000000' });
 });
 
-it('tells every price once, then only those that changed', async () => {
+it('sends every price once, then only those that changed', async () => {
   const client = await open();
   await client.ask({ op: 'subscribe', channel: 'prices' }, isOp('subscribed'));
   const first = await client.find(isData('prices'));
@@ -53,7 +53,7 @@ it('tells every price once, then only those that changed', async () => {
   expectContinuous(client.of('prices'));
 });
 
-it('tells the book whole, and again when the price moves', async () => {
+it('sends the whole book, and again when the price moves', async () => {
   const client = await open();
   await client.ask({ op: 'subscribe', channel: 'book', market: 'btc-usd' }, isOp('subscribed'));
   const first = await client.find(isData('book'));
@@ -65,7 +65,7 @@ it('tells the book whole, and again when the price moves', async () => {
   expectContinuous(client.of('book'));
 });
 
-it('tells recent trades, then each execution once', async () => {
+it('sends recent trades, then each execution once', async () => {
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
   const client = await open();
   await client.ask({ op: 'subscribe', channel: 'trades', market: 'BTC/USD' }, isOp('subscribed'));
@@ -74,17 +74,17 @@ it('tells recent trades, then each execution once', async () => {
   if (!chain) throw new Error('the sandbox has no chain');
   const trader = await newTrader(chain);
   await trader.open({ openPrice: price(60_000) });
-  const told = await client.find(isData('trades', ({ snapshot }) => snapshot === false));
-  expect(told['data']).toMatchObject([{ market: 'BTC/USD', side: 'long', action: 'open', sizeUsd: expect.any(String) }]);
+  const update = await client.find(isData('trades', ({ snapshot }) => snapshot === false));
+  expect(update['data']).toMatchObject([{ market: 'BTC/USD', side: 'long', action: 'open', sizeUsd: expect.any(String) }]);
   const second = await open();
   await second.ask({ op: 'subscribe', channel: 'trades', market: 'BTC/USD' }, isOp('subscribed'));
   const again = (await second.find(isData('trades')))['data'] as { txHash: string }[];
   expect(again.length).toBe(Math.min(before + 1, MOST_TRADES));
-  expect(again[0]).toEqual((told['data'] as unknown[])[0]);
+  expect(again[0]).toEqual((update['data'] as unknown[])[0]);
   expectContinuous(client.of('trades'));
 }, 20_000);
 
-it('tells candles up to now, then the running one as it grows', async () => {
+it('sends candles up to now, then the running one as it grows', async () => {
   const client = await open();
   const asked = { op: 'subscribe', channel: 'candles', market: 'ETH-USD', interval: '5m' };
   const first = await client.ask(asked, isData('candles'));
@@ -101,19 +101,19 @@ it('tells candles up to now, then the running one as it grows', async () => {
   expectContinuous(client.of('candles'));
 }, 20_000);
 
-it('answers a repeated subscription as a duplicate, and tells nothing after an unsubscription', async () => {
+it('answers a repeated subscription as a duplicate, and sends nothing after an unsubscription', async () => {
   const client = await open();
   const asked = { op: 'subscribe', channel: 'book', market: 'BTC/USD' };
   expect(await client.ask(asked, isOp('subscribed'))).toEqual({ op: 'subscribed', channel: 'book', market: 'BTC/USD' });
   expect(await client.ask(asked, isOp('subscribed'))).toEqual({ op: 'subscribed', channel: 'book', market: 'BTC/USD', duplicate: true });
   const left = { ...asked, op: 'unsubscribe' };
   expect(await client.ask(left, isOp('unsubscribed'))).toEqual({ op: 'unsubscribed', channel: 'book', market: 'BTC/USD' });
-  const heard = client.of('book').length;
+  const count = client.of('book').length;
   expect(await client.ask(left, isOp('unsubscribed'))).toMatchObject({ duplicate: true });
   await client.ask({ op: 'subscribe', channel: 'prices' }, isOp('subscribed'));
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '58000' });
   await client.find(isData('prices', (message) => pricesOf(message).some(({ index }) => index === '58000')));
-  expect(client.of('book').length).toBe(heard);
+  expect(client.of('book').length).toBe(count);
   const again = await client.ask(asked, isData('book'));
-  expect(again).toMatchObject({ snapshot: true, seq: heard + 1 });
+  expect(again).toMatchObject({ snapshot: true, seq: count + 1 });
 });

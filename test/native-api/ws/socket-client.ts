@@ -12,9 +12,9 @@ import { signRequest, type RequestToSign } from '../../harness/traders/signed-re
 
 export type Message = Readonly<Record<string, unknown>> & { readonly op?: string; readonly channel?: string; readonly seq?: number };
 
-/** A client of the socket that keeps everything it hears, in order. */
+/** A client of the socket that keeps every message it receives, in order. */
 export interface SocketClient {
-  readonly heard: Message[];
+  readonly received: Message[];
   readonly socket: WebSocket;
   readonly handshake: Readonly<Record<string, unknown>>;
   send(message: unknown): void;
@@ -23,7 +23,7 @@ export interface SocketClient {
   /** Says it and waits for the first later message that fits. */
   ask(message: unknown, fits: (message: Message) => boolean): Promise<Message>;
   of(channel: string): Message[];
-  /** Resolves with the code when the line is gone. */
+  /** Resolves with the code when the connection is closed. */
   readonly closed: Promise<number>;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface SocketClient {
 const contract = openApiDocument(OPERATIONS, 'X-Service-');
 const { server } = contract['x-websocket'] as { server: { answers: Record<string, JsonSchema>; messages: Record<string, JsonSchema> } };
 
-/** Everything that is heard is held against the documented shape. */
+/** Every received message is checked against the documented shape. */
 function problemsOf(message: Message): string[] {
   const { op, channel } = message;
   const schema = op === undefined ? server.messages[String(channel)] : server.answers[op];
@@ -40,11 +40,11 @@ function problemsOf(message: Message): string[] {
 
 export async function connect(url: string, path = '/v1/arbitrum-sepolia/ws', options = {}): Promise<SocketClient> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`, options);
-  const heard: Message[] = [];
+  const received: Message[] = [];
   const problems: string[] = [];
   socket.on('message', (data: Buffer) => {
     const message = JSON.parse(data.toString()) as Message;
-    heard.push(message);
+    received.push(message);
     problems.push(...problemsOf(message));
   });
   let handshake = {};
@@ -55,28 +55,28 @@ export async function connect(url: string, path = '/v1/arbitrum-sepolia/ws', opt
   const find: SocketClient['find'] = async (fits, from = 0, deadlineMs) => {
     if (problems.length > 0) throw new Error(`the socket breaks its contract:\n${problems.join('\n')}`);
     const found = await eventually(
-      () => heard.slice(from).find(fits),
+      () => received.slice(from).find(fits),
       (message) => message !== undefined,
       deadlineMs,
     ).catch((error: unknown) => {
-      throw new Error(`${String(error)}; heard: ${inspect(heard.slice(-8), { depth: 4 })}`);
+      throw new Error(`${String(error)}; received: ${inspect(received.slice(-8), { depth: 4 })}`);
     });
     return found ?? {};
   };
   const send = (message: unknown): void => socket.send(typeof message === 'string' ? message : JSON.stringify(message));
   return {
-    heard,
+    received,
     socket,
     handshake,
     closed,
     send,
     find,
     ask(message, fits) {
-      const from = heard.length;
+      const from = received.length;
       send(message);
       return find(fits, from);
     },
-    of: (channel) => heard.filter((message) => message.channel === channel && message.op === undefined),
+    of: (channel) => received.filter((message) => message.channel === channel && message.op === undefined),
     async close() {
       socket.close();
       await closed;

@@ -50,17 +50,17 @@ it('replays a past of several pages while more is written, to each client the sa
     journal.push(...page.data);
     after = page.nextCursor;
   }
-  const told = journal.filter(({ kind }) => kind === 'order').map(({ cursor, data }) => ({ cursor, data }));
-  expect(told.length).toBeGreaterThan(280);
+  const entries = journal.filter(({ kind }) => kind === 'order').map(({ cursor, data }) => ({ cursor, data }));
+  expect(entries.length).toBeGreaterThan(280);
   for (const client of clients) {
-    await client.find(isData('orders', ({ cursor }) => cursor === told.at(-1)?.cursor));
-    expect(client.of('orders').map(({ cursor, data }) => ({ cursor, data }))).toEqual(told);
-    expect(client.of('orders').map(({ seq }) => seq)).toEqual(told.map((_, at) => at + 1));
+    await client.find(isData('orders', ({ cursor }) => cursor === entries.at(-1)?.cursor));
+    expect(client.of('orders').map(({ cursor, data }) => ({ cursor, data }))).toEqual(entries);
+    expect(client.of('orders').map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
     await client.close();
   }
 }, 120_000);
 
-it('tells as a correction what a reorganisation takes back', async () => {
+it('sends as a correction what a reorganisation takes back', async () => {
   const agent = await newAgentTrader(sandbox, chain);
   const client = await openFor(agent);
   for (const channel of ['orders', 'fills', 'positions']) await client.ask({ op: 'subscribe', channel }, isData(channel));
