@@ -99,7 +99,7 @@ describe('a file of settings', () => {
       ].join('\n'),
     );
     const { settings } = read({ ...production, CONFIG_FILE, RATE_LIMIT_IP: '8', LOG_LEVEL: ' ' });
-    expect(settings).toMatchObject({ port: 9000, serviceName: 'Ours # and yours', logLevel: 'warn', entrance: { limits: { ip: 8 } } });
+    expect(settings).toMatchObject({ port: 9000, serviceName: 'Ours # and yours', logLevel: 'warn', access: { limits: { ip: 8 } } });
     expect(settings.chains.find(({ chain }) => chain.slug === 'polygon')?.rpcUrls).toEqual(['https://one.example', 'https://two.example']);
   });
 

@@ -125,7 +125,7 @@ describe('the settings of compose.yaml', () => {
       return secret(asked);
     };
     const config = readConfig({ ...environment, RPC_URL_ARBITRUM: 'https://node.example' }, readSecret);
-    expect(config).toMatchObject({ host: '0.0.0.0', port: 8080, entrance: { trustedProxies: 1 } });
+    expect(config).toMatchObject({ host: '0.0.0.0', port: 8080, access: { trustedProxies: 1 } });
     expect(config.database).toMatchObject({ kind: 'server', url: secret('database_url') });
     expect(config.operator.token?.()).toBe(secret('operator_token'));
   });

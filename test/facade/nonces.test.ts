@@ -209,7 +209,7 @@ describe('the nonces of a signer', () => {
 
   it('are not asked for where an address comes too often', async () => {
     const { access } = sandbox.config;
-    const config = { ...sandbox.config, entrance: { ...access, limits: { ...access.limits, ip: 1 } } };
+    const config = { ...sandbox.config, access: { ...access, limits: { ...access.limits, ip: 1 } } };
     const strict = await startSecondGateway({ ...sandbox, config }, { relays: true });
     const stranger = new Wallet(generatePrivateKey());
     const answers = [];

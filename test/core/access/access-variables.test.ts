@@ -5,7 +5,7 @@ import { clientAddress } from '../../../core/access/client-address.js';
 const Variables = z.object(ENTRANCE_VARIABLES);
 const settings = (variables: Record<string, string>) => accessSettings(Variables.parse(variables));
 
-describe('the settings of the entrance', () => {
+describe('the settings of request access', () => {
   it('are the launch values when nothing is said', () => {
     expect(settings({})).toEqual({
       limits: { ip: 600, agent: 300, 'agent-writes': 60 },

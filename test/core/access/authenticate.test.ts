@@ -48,7 +48,7 @@ describe('authentication', () => {
     return { ...gateway, access: made };
   };
   const replicas: Gateway['access'][] = [];
-  afterEach(() => replicas.splice(0).forEach((entrance) => entrance.stop()));
+  afterEach(() => replicas.splice(0).forEach((access) => access.stop()));
 
   let messages = 0;
   const claim = (trader: Address, subject: string): MasterClaim => ({

@@ -49,8 +49,8 @@ afterAll(async () => {
 });
 
 /** The same gateway's stream on a port of its own, with limits that a test can reach. */
-async function serve(limits: Partial<SessionLimits>, entrance: Partial<RequestAccess> = {}): Promise<string> {
-  const gateway = { ...sandbox.gateway, entrance: { ...sandbox.gateway.access, ...entrance } };
+async function serve(limits: Partial<SessionLimits>, access: Partial<RequestAccess> = {}): Promise<string> {
+  const gateway = { ...sandbox.gateway, access: { ...sandbox.gateway.access, ...access } };
   const http = await listen('127.0.0.1', 0);
   const responses = createResponseCache(gateway);
   const parts = { streamOf: createStreams(gateway), responses, trade: createTradeHandlers(gateway) };

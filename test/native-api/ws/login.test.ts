@@ -6,7 +6,7 @@ import { eventually } from '../../harness/time/eventually.js';
 it('lets what waited behind a login go on, in order, though the refusal and some of it fail', async () => {
   const done: string[] = [];
   const failed: string[] = [];
-  const gateway = { entrance: { countAddress: () => ({ isExceeded: false }) } } as unknown as Gateway;
+  const gateway = { access: { countAddress: () => ({ isExceeded: false }) } } as unknown as Gateway;
   const login = openLogin({
     gateway,
     stream: { venue: {} } as unknown as VenueStream,
