@@ -9,6 +9,8 @@ export type SocketConstructor = new (url: string) => object;
 interface Socket {
   send(text: string): void;
   close(): void;
+  /** Only `ws` has it: it does not wait for an answer, which a dead connection never gives. */
+  terminate?(): void;
   addEventListener(type: string, listener: (event: { readonly data?: unknown }) => void): void;
 }
 
@@ -108,7 +110,8 @@ export function openLine(options: LineOptions): Line {
   const restart = (): void => {
     const old = socket;
     lose();
-    old?.close();
+    if (old?.terminate === undefined) old?.close();
+    else old.terminate();
   };
 
   connect();

@@ -10,7 +10,7 @@ import type { TestVenue } from '../harness/venue/own-venue.js';
 export interface ClientTrader {
   readonly client: Client;
   readonly trader: Hex;
-  readonly agentKey: Hex;
+  readonly traderKey: Hex;
   /** Transactions that were signed. */
   readonly signed: () => number;
   /** The same agent elsewhere. */
@@ -19,8 +19,7 @@ export interface ClientTrader {
 
 export async function newClientTrader(sandbox: TestVenue, chain: ChainControls, options: AgentOptions = {}): Promise<ClientTrader> {
   const { wallet, trader } = await newAgentTrader(sandbox, chain, options);
-  const agentKey = wallet.privateKey as Hex;
-  const key = agentFromKey(agentKey);
+  const key = agentFromKey(wallet.privateKey as Hex);
   let signed = 0;
   const agent: Signer = {
     ...key,
@@ -31,5 +30,5 @@ export async function newClientTrader(sandbox: TestVenue, chain: ChainControls, 
   };
   const at = (own: Partial<ClientOptions>): Client =>
     createClient({ url: sandbox.url, chain: 'arbitrum-sepolia', agent, rpc: chain.rpcUrl, WebSocket, ...own });
-  return { client: at({}), trader: trader.account.address, agentKey, signed: () => signed, at };
+  return { client: at({}), trader: trader.account.address, traderKey: trader.privateKey, signed: () => signed, at };
 }

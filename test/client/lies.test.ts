@@ -255,7 +255,7 @@ describe('a change that a lying gateway prepares is not signed', () => {
       'SLIPPAGE',
       () =>
         inCalls(([close]) =>
-          close === undefined ? [] : [{ functionName: 'updateMaxClosingSlippageP', args: [Number(close.args?.[0]), 65_535] }, close],
+          close === undefined ? [] : [{ functionName: 'updateMaxClosingSlippageP', args: [Number(close.args[0]), 65_535] }, close],
         ),
     ],
     [
@@ -325,7 +325,7 @@ describe('a change that a lying gateway prepares is not signed', () => {
     [
       'changes the slippage',
       'SLIPPAGE',
-      () => inCalls((calls) => [{ functionName: 'updateMaxClosingSlippageP', args: [Number(calls[0]?.args?.[0]), 9] }, ...calls]),
+      () => inCalls((calls) => [{ functionName: 'updateMaxClosingSlippageP', args: [Number(calls[0]?.args[0]), 9] }, ...calls]),
     ],
     ['closes as well', 'FUNCTION', () => inCalls((calls) => [...calls, { functionName: 'closeTradeMarket', args: [0, price('60000')] }])],
   ];
