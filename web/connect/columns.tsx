@@ -1,0 +1,125 @@
+import type { TraderReadiness } from '@diamond-gateway/client/api';
+import { Panel } from '../ui/panel.js';
+import { Address, Chip } from '../ui/values.js';
+import { agentsOf, DOOR_NAMES, type Desk, type Door } from './desk.js';
+import { LineFix } from './line-fix.js';
+
+type Check = TraderReadiness['lines'][number]['check'];
+
+export interface Line {
+  readonly check: Check;
+  readonly ok: boolean;
+  readonly detail: string;
+  readonly step: string | null;
+}
+
+/** In the order in which a new trader meets them. */
+const ORDER: Readonly<Record<Door, readonly Check[]>> = {
+  native: ['balance', 'allowance', 'agent', 'delegation', 'gas', 'market'],
+  hyperliquid: ['balance', 'allowance', 'agent', 'relayer', 'market'],
+};
+const TITLES: Readonly<Record<Check, string>> = {
+  balance: 'The wallet holds collateral',
+  allowance: 'The Diamond may take collateral',
+  agent: 'An agent is authorised',
+  delegation: 'The agent is the trading delegate',
+  gas: 'The agent can pay gas',
+  market: 'Markets are open',
+  relayer: 'The relayer is the trading delegate',
+  referrer: 'Referrer',
+};
+const SAYS: Readonly<Record<Door, string>> = {
+  native: 'Your agent signs and sends its own transactions, and pays their gas.',
+  hyperliquid:
+    'Your bot signs as on Hyperliquid; the relayer sends the transactions and pays the gas. It can trade for you and cannot move your funds.',
+};
+
+const STALE_MS = 30_000;
+
+export function Columns({ desk }: { readonly desk: Desk }) {
+  return (
+    <>
+      <p class="muted">
+        A wallet has one trading delegate at a time: your native agent or the relayer. Setting one replaces the other, so use a wallet for
+        each API if a bot runs on both.
+      </p>
+      <div class="two-columns">
+        <Column desk={desk} door="native" />
+        <Column desk={desk} door="hyperliquid" />
+      </div>
+    </>
+  );
+}
+
+function Column({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
+  const { load, refresh } = desk.readiness;
+  const found = load.value.data;
+  const isReady = found !== null && found.ready[door === 'native' ? 'native' : 'facade'];
+  return (
+    <Panel
+      title={DOOR_NAMES[door]}
+      load={load.value}
+      rows={6}
+      onRetry={refresh}
+      staleAfterMs={STALE_MS}
+      class={`column ${door}`}
+      tools={found === null ? null : isReady ? <Chip tone="good">✓ ready to trade</Chip> : <Chip tone="warn">not ready yet</Chip>}
+    >
+      {(data) => (
+        <>
+          <p class="column-note muted">{SAYS[door]}</p>
+          <ul class="lines">
+            {linesOf(data, door).map((line) => (
+              <li key={line.check} class={line.ok ? 'line ok' : 'line'} data-check={line.check} data-ok={line.ok}>
+                <span class={line.ok ? 'mark up' : 'mark down'} aria-hidden="true">
+                  {line.ok ? '✓' : '✗'}
+                </span>
+                <div class="line-text">
+                  <strong>{TITLES[line.check]}</strong>
+                  <span class="offscreen">{line.ok ? ' – done.' : ' – missing.'}</span>
+                  <p class="muted">{line.detail}</p>
+                  <LineFix desk={desk} door={door} line={line} found={data} />
+                </div>
+              </li>
+            ))}
+          </ul>
+          <Referrer found={data} />
+        </>
+      )}
+    </Panel>
+  );
+}
+
+/** The lines of the gateway. Whose agent counts differs by API, so that line is told from the list of agents. */
+export function linesOf(found: TraderReadiness, door: Door): Line[] {
+  return ORDER[door].flatMap((check): Line[] => {
+    const given = found.lines.find((line) => line.check === check);
+    if (given === undefined) return [];
+    const { ok, detail, fix } = given;
+    if (check !== 'agent') return [{ check, ok, detail, step: fix?.step ?? null }];
+    const own = agentsOf(found, door);
+    const names = own.map(({ name, agent }) => (name === '' ? agent : `${name} (${agent})`)).join(', ');
+    return [
+      {
+        check,
+        ok: own.length > 0,
+        detail: own.length > 0 ? `Authorised: ${names}.` : `No agent is authorised for the ${DOOR_NAMES[door]}.`,
+        step: null,
+      },
+    ];
+  });
+}
+
+function Referrer({ found }: { readonly found: TraderReadiness }) {
+  const line = found.lines.find(({ check }) => check === 'referrer');
+  return (
+    <div class="column-foot muted">
+      {found.delegate === null ? null : (
+        <p>
+          Trading delegate now: <Address value={found.delegate} label="Copy delegate" />
+        </p>
+      )}
+      {line === undefined ? null : <p>{line.detail}</p>}
+    </div>
+  );
+}

@@ -1,0 +1,149 @@
+import type { Hex, Market, Price } from '@diamond-gateway/client/api';
+import { createClient } from '@diamond-gateway/client';
+import { request } from '../api/request.js';
+import { formatUpTo, scaled, shortAddress, unscaled } from '../ui/format.js';
+import { clockOffset, exchange } from './agent-wish.js';
+import type { Desk } from './desk.js';
+import { signedAction } from './l1-action.js';
+import { rpcOf } from './session.js';
+import { take, type Report } from './steps.js';
+
+export interface OrderWish {
+  /** `BTC/USD`. */
+  readonly market: string;
+  readonly side: 'long' | 'short';
+  /** Value of the position. */
+  readonly usd: string;
+  readonly leverage: string;
+}
+
+/** A step of the order that lies behind; the last one is the fill. */
+export interface Passed {
+  readonly title: string;
+  readonly detail: string;
+}
+
+const SCALE = 18;
+const ONE = 10n ** BigInt(SCALE);
+
+/** Base units worth that many USD, rounded up to the market's precision: rounding down could fall below the least position. */
+export function sizeFor(usd: string, price: string, precision: number): string {
+  const cost = scaled(price, SCALE);
+  if (cost === 0n) throw new RangeError('The market has no price.');
+  const step = 10n ** BigInt(SCALE - precision);
+  const size = (scaled(usd, SCALE) * ONE + cost - 1n) / cost;
+  return unscaled(((size + step - 1n) / step) * step, SCALE);
+}
+
+/** Hyperliquid prices have five significant digits; the bound of a market order is five percent worse. */
+export function boundPrice(price: string, isBuy: boolean): string {
+  const worse = (scaled(price, SCALE) * (isBuy ? 105n : 95n)) / 100n;
+  const places = worse.toString().length;
+  const unit = 10n ** BigInt(Math.max(0, places - 5));
+  return unscaled((worse / unit) * unit, SCALE);
+}
+
+const priceOf = async (base: string, market: string): Promise<string> => {
+  const { data } = take(await request<{ data: readonly Price[] }>(`${base}/prices`));
+  const found = data.find((price) => price.market === market);
+  if (found === undefined) throw new Error(`There is no price of ${market}.`);
+  return found.mark;
+};
+
+type Note = (passed: Passed) => void;
+
+/** Prepared by the gateway, checked against what was asked for and the wallet's node, signed here, broadcast through the wallet's node. */
+export async function placeNative(
+  desk: Desk,
+  market: Market,
+  wish: OrderWish,
+  key: Hex,
+  note: Note,
+  report: Report,
+): Promise<{ text: string }> {
+  const { page, chain, session } = desk;
+  const client = createClient({
+    url: location.origin,
+    chain,
+    agent: key,
+    trader: session.address,
+    rpc: rpcOf(session),
+    headerPrefix: page.facts.headerPrefix,
+  });
+  report({ kind: 'working', text: 'The gateway checks and prepares the order…' });
+  const size = sizeFor(wish.usd, await priceOf(page.base, market.symbol), market.sizePrecision);
+  const prepared = await client.prepare('createOrder', {
+    market: market.symbol,
+    side: wish.side,
+    type: 'market',
+    size,
+    leverage: wish.leverage,
+  });
+  note({ title: 'Prepared', detail: `${wish.side} ${size} ${market.base} at ${wish.leverage}×, simulated on the chain.` });
+  report({ kind: 'working', text: 'Checking the transaction before it is signed…' });
+  const { calls } = await client.verify(prepared);
+  note({
+    title: 'Verified',
+    detail: `The transaction does what was asked for and nothing else: ${calls.map(({ functionName }) => functionName).join(', ')} on the Diamond ${shortAddress(chain.diamond)}.`,
+  });
+  report({ kind: 'working', text: 'The agent signs and sends…' });
+  const sent = await client.send(prepared);
+  note({ title: 'Sent', detail: `By the agent itself: ${sent.hash === null ? 'nothing to send' : sent.hash}.` });
+  report({ kind: 'working', text: 'Waiting for the oracle…' });
+  const order = await client.wait(sent);
+  if (order?.fill === null || order === null)
+    throw new Error(`The order is ${order?.status ?? 'gone'}${order?.reason === null ? '' : `: ${order?.reason ?? ''}`}.`);
+  note({
+    title: 'Filled',
+    detail: `${formatUpTo(order.fill.size, 8)} ${market.base} at ${formatUpTo(order.fill.price, market.pricePrecision)}.`,
+  });
+  return { text: 'Your first fill through the native API.' };
+}
+
+interface MetaAndContexts {
+  readonly universe: readonly { readonly name: string; readonly szDecimals: number }[];
+}
+interface Status {
+  readonly filled?: { readonly totalSz: string; readonly avgPx: string };
+  readonly resting?: { readonly oid: number };
+  readonly error?: string;
+}
+
+/** The very request that a Hyperliquid bot sends: hashed, signed by the agent's key in this page. */
+export async function placeHyperliquid(
+  { page, info }: Desk,
+  wish: OrderWish,
+  key: Hex,
+  note: Note,
+  report: Report,
+): Promise<{ text: string }> {
+  report({ kind: 'working', text: 'Reading the markets of the Hyperliquid API…' });
+  const ask = { method: 'POST', body: { type: 'metaAndAssetCtxs' } } as const;
+  const [{ universe }, contexts] = take(
+    await request<readonly [MetaAndContexts, readonly { readonly markPx: string }[]]>(`${page.hl}/info`, ask),
+  );
+  const name = coinOf(wish.market, universe);
+  const asset = universe.findIndex((one) => one.name === name);
+  const [row, context] = [universe[asset], contexts[asset]];
+  if (row === undefined || context === undefined) throw new Error(`The Hyperliquid API has no market ${wish.market}.`);
+  const isBuy = wish.side === 'long';
+  const size = sizeFor(wish.usd, context.markPx, row.szDecimals);
+  const order = { a: asset, b: isBuy, p: boundPrice(context.markPx, isBuy), s: size, r: false, t: { limit: { tif: 'Ioc' } } };
+  note({ title: 'Asked for', detail: `${isBuy ? 'buy' : 'sell'} ${size} ${name}, at ${order.p} or better, at once.` });
+  const nonce = Date.now() + (await clockOffset(page.base));
+  const body = await signedAction(key, { type: 'order', orders: [order], grouping: 'na' }, nonce, info.testnet);
+  note({ title: 'Signed', detail: 'By the agent’s key in this page. The signature is sent, the key is not.' });
+  report({ kind: 'working', text: 'The relayer sends it; waiting for the oracle…' });
+  const { data } = (await exchange(page.hl, body)) as { data: { statuses: readonly (Status | string)[] } };
+  const [status] = data.statuses;
+  if (typeof status !== 'object' || status.filled === undefined)
+    throw new Error(typeof status === 'object' ? (status.error ?? `The order rests as ${status.resting?.oid ?? '?'}.`) : String(status));
+  note({ title: 'Filled', detail: `${status.filled.totalSz} ${name} at ${formatUpTo(status.filled.avgPx, 10)}.` });
+  return { text: 'Your first fill through the Hyperliquid API.' };
+}
+
+/** Crypto markets have their coin's name there, others their whole symbol. */
+const coinOf = (market: string, universe: MetaAndContexts['universe']): string | undefined => {
+  const [base = ''] = market.split('/');
+  return universe.find(({ name }) => name === base || name === market || name === market.replace('/', '-'))?.name;
+};

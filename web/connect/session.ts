@@ -1,0 +1,122 @@
+import { signal, type ReadonlySignal } from '@preact/signals';
+import type { Hex } from '@diamond-gateway/client/api';
+import type { TypedData } from '@diamond-gateway/client/agent';
+import type { Rpc } from '@diamond-gateway/client/rpc';
+import { isUnknownChain, type FoundWallet } from './wallets.js';
+
+/** A wallet that lets this page see an account. */
+export interface Session {
+  readonly wallet: FoundWallet;
+  readonly address: Hex;
+  /** The chain that the wallet is on. */
+  readonly chainId: number;
+}
+
+const current = signal<Session | null>(null);
+export const session: ReadonlySignal<Session | null> = current;
+let forget: () => void = () => undefined;
+
+const accountOf = (accounts: unknown): Hex | null => {
+  const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
+  return typeof first === 'string' && /^0x[0-9a-fA-F]{40}$/.test(first) ? (first as Hex) : null;
+};
+const numberOf = (hex: unknown): number => (typeof hex === 'string' || typeof hex === 'number' ? Number(hex) : Number.NaN);
+
+/** Asks the wallet for an account; follows what the person changes there afterwards. */
+export async function connect(wallet: FoundWallet): Promise<void> {
+  const { provider } = wallet;
+  const address = accountOf(await provider.request({ method: 'eth_requestAccounts' }));
+  if (address === null) throw new Error('The wallet named no account.');
+  const chainId = numberOf(await provider.request({ method: 'eth_chainId' }));
+  disconnect();
+  current.value = { wallet, address, chainId };
+  const change = (next: Partial<Session>): void => {
+    const now = current.peek();
+    if (now?.wallet === wallet) current.value = { ...now, ...next };
+  };
+  const onAccounts = (accounts: unknown): void => {
+    const next = accountOf(accounts);
+    if (next === null) disconnect();
+    else change({ address: next });
+  };
+  const onChain = (hex: unknown): void => change({ chainId: numberOf(hex) });
+  provider.on?.('accountsChanged', onAccounts);
+  provider.on?.('chainChanged', onChain);
+  forget = () => {
+    provider.removeListener?.('accountsChanged', onAccounts);
+    provider.removeListener?.('chainChanged', onChain);
+  };
+}
+
+/** The page forgets the wallet; the wallet decides for itself whether it forgets the page. */
+export function disconnect(): void {
+  forget();
+  forget = () => undefined;
+  current.value = null;
+}
+
+/** What a wallet has to know about a chain that it does not have yet. */
+export interface ChainToAdd {
+  readonly chainId: number;
+  readonly name: string;
+  readonly nativeSymbol: string;
+  /** Null: no address is known that everybody may use. */
+  readonly rpcUrl: string | null;
+}
+
+export const hexOf = (value: number | bigint): Hex => `0x${value.toString(16)}`;
+
+/** Wallets refuse to sign for another chain than theirs, so this comes first. */
+export async function switchChain({ wallet: { provider } }: Session, wanted: ChainToAdd): Promise<void> {
+  const chainId = hexOf(wanted.chainId);
+  const choose = (): Promise<unknown> => provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+  try {
+    await choose();
+  } catch (error) {
+    if (!isUnknownChain(error) || wanted.rpcUrl === null) throw error;
+    await addChain(provider, wanted);
+    await choose();
+  }
+  const now = current.peek();
+  if (now?.wallet.provider === provider) current.value = { ...now, chainId: numberOf(await provider.request({ method: 'eth_chainId' })) };
+}
+
+/** Also leads a wallet that has the chain to another node of it. */
+export async function addChain(provider: FoundWallet['provider'], { chainId, name, nativeSymbol, rpcUrl }: ChainToAdd): Promise<void> {
+  const nativeCurrency = { name: nativeSymbol, symbol: nativeSymbol, decimals: 18 };
+  const params = [{ chainId: hexOf(chainId), chainName: name, nativeCurrency, rpcUrls: rpcUrl === null ? [] : [rpcUrl] }];
+  await provider.request({ method: 'wallet_addEthereumChain', params });
+}
+
+/** The wallet's own node: what the gateway says is checked against somebody else. */
+export const rpcOf =
+  ({ wallet: { provider } }: Session): Rpc =>
+  (method, params) =>
+    provider.request({ method, params });
+
+const DOMAIN_FIELDS = [
+  { name: 'name', type: 'string' },
+  { name: 'version', type: 'string' },
+  { name: 'chainId', type: 'uint256' },
+  { name: 'verifyingContract', type: 'address' },
+] as const;
+
+export async function signTypedData({ wallet: { provider }, address }: Session, data: TypedData): Promise<Hex> {
+  const whole = { ...data, types: { EIP712Domain: DOMAIN_FIELDS, ...data.types } };
+  const signature = await provider.request({ method: 'eth_signTypedData_v4', params: [address, JSON.stringify(whole)] });
+  if (typeof signature !== 'string' || !signature.startsWith('0x')) throw new Error('The wallet answered no signature.');
+  return signature as Hex;
+}
+
+export interface WalletTransaction {
+  readonly to: Hex;
+  readonly data?: Hex;
+  readonly value?: bigint;
+}
+
+export async function sendTransaction({ wallet: { provider }, address }: Session, { to, data, value }: WalletTransaction): Promise<Hex> {
+  const params = [{ from: address, to, ...(data === undefined ? {} : { data }), ...(value === undefined ? {} : { value: hexOf(value) }) }];
+  const hash = await provider.request({ method: 'eth_sendTransaction', params });
+  if (typeof hash !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(hash)) throw new Error('The wallet answered no hash.');
+  return hash as Hex;
+}
