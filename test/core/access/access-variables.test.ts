@@ -5,8 +5,8 @@ import { clientAddress } from '../../../core/access/client-address.js';
 const Variables = z.object(ENTRANCE_VARIABLES);
 const settings = (variables: Record<string, string>) => accessSettings(Variables.parse(variables));
 
-describe('the settings of request access', () => {
-  it('are the launch values when nothing is said', () => {
+describe('the settings of request authentication', () => {
+  it('are the launch values when no variable is set', () => {
     expect(settings({})).toEqual({
       limits: { ip: 600, agent: 300, 'agent-writes': 60 },
       infoWeight: 1_200,

@@ -10,7 +10,7 @@ import { createManualClock } from '../../harness/time/manual-clock.js';
 const log = createRecordedLog();
 const START = Date.UTC(2026, 0, 6, 15);
 let serial = 0;
-/** A credential nobody used before, so that tests do not meet in the books. */
+/** A credential that no other test uses, so that tests do not share counters. */
 const newAgent = (): string => `0x${(serial += 1).toString(16).padStart(40, '0')}`;
 
 const entry = (changes: Partial<AdmissionEntry> = {}): AdmissionEntry => ({
@@ -37,13 +37,13 @@ describe('admission', () => {
     await database.drop();
   });
 
-  const desk = (
+  const admissionAt = (
     store: Pick<AdmissionStore, 'admit' | 'release'>,
     limits = { agent: 300, 'agent-writes': 60 },
     clock = createManualClock(START),
   ) => createAdmission({ store, clock, limits });
 
-  /** The real books, with a count of the statements they were asked. */
+  /** The real store, with the size of each batch it received. */
   const counting = (store: KnexStore) => {
     const batches: number[] = [];
     const admit = async (window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]> => {
@@ -56,17 +56,17 @@ describe('admission', () => {
 
   it('lets exactly one of many identical requests through, wherever they arrive', async () => {
     const twin = entry();
-    const desks = [desk(stores[0].admission), desk(stores[1].admission), desk(stores[0].admission)];
-    const answers = await Promise.all(Array.from({ length: 20 }, () => desks.map(({ admit }) => admit(twin))).flat());
+    const admissions = [admissionAt(stores[0].admission), admissionAt(stores[1].admission), admissionAt(stores[0].admission)];
+    const answers = await Promise.all(Array.from({ length: 20 }, () => admissions.map(({ admit }) => admit(twin))).flat());
     expect(answers.filter((answer) => answer.isFresh === true)).toHaveLength(1);
     expect(answers.filter((answer) => answer.isFresh === false)).toHaveLength(59);
   });
 
-  it('knows a nonce again after a restart and on another replica', async () => {
+  it('recognises a used nonce after a restart and on another replica', async () => {
     const used = entry();
-    expect(await desk(stores[0].admission).admit(used)).toMatchObject({ isFresh: true });
-    expect(await desk(stores[0].admission).admit(used)).toMatchObject({ isFresh: false });
-    expect(await desk(stores[1].admission).admit(used)).toMatchObject({ isFresh: false });
+    expect(await admissionAt(stores[0].admission).admit(used)).toMatchObject({ isFresh: true });
+    expect(await admissionAt(stores[0].admission).admit(used)).toMatchObject({ isFresh: false });
+    expect(await admissionAt(stores[1].admission).admit(used)).toMatchObject({ isFresh: false });
   });
 
   it('keeps nonces apart by chain, by agent and by every digit', async () => {
@@ -77,20 +77,20 @@ describe('admission', () => {
       { ...first, nonce: (2n ** 256n - 2n).toString() },
       { ...first, nonce: '0' },
     ];
-    const answers = await Promise.all([first, ...others].map((each) => desk(stores[0].admission).admit(each)));
+    const answers = await Promise.all([first, ...others].map((each) => admissionAt(stores[0].admission).admit(each)));
     expect(answers.map(({ isFresh }) => isFresh)).toEqual([true, true, true, true, true]);
   });
 
   it('asks the database once for all requests that arrive while it is being asked', async () => {
     const { admit, release, batches } = counting(stores[0]);
-    const { admit: ask } = desk({ admit, release });
+    const { admit: ask } = admissionAt({ admit, release });
     await Promise.all(Array.from({ length: 200 }, () => ask(entry())));
     expect(batches).toEqual([1, 199]);
   });
 
   it('does not count requests whose nonce was used before', async () => {
     const credential = newAgent();
-    const { admit } = desk(stores[0].admission, { agent: 2, 'agent-writes': 2 });
+    const { admit } = admissionAt(stores[0].admission, { agent: 2, 'agent-writes': 2 });
     await admit(entry({ credential, nonce: '1' }));
     for (let turn = 0; turn < 5; turn += 1) expect(await admit(entry({ credential, nonce: '1' }))).toMatchObject({ isFresh: false });
     const last = await admit(entry({ credential, nonce: '2' }));
@@ -100,7 +100,7 @@ describe('admission', () => {
   it('leaves the nonce unused when the limit is known to be reached, so that the same request may come again', async () => {
     const clock = createManualClock(START + 45_000);
     const credential = newAgent();
-    const { admit } = desk(stores[0].admission, { agent: 1, 'agent-writes': 1 }, clock);
+    const { admit } = admissionAt(stores[0].admission, { agent: 1, 'agent-writes': 1 }, clock);
     await admit(entry({ credential, nonce: '1' }));
     const refused = await admit(entry({ credential, nonce: '2' }));
     expect(refused).toMatchObject({ isFresh: null, windows: [{ scope: 'agent', isExceeded: true, resetSeconds: 15 }] });
@@ -111,13 +111,13 @@ describe('admission', () => {
   it('leaves the nonces unused that a burst brought after the limit was reached', async () => {
     const clock = createManualClock(START + 45_000);
     const credential = newAgent();
-    const { admit } = desk(stores[0].admission, { agent: 3, 'agent-writes': 3 }, clock);
+    const { admit } = admissionAt(stores[0].admission, { agent: 3, 'agent-writes': 3 }, clock);
     const burst = Array.from({ length: 8 }, (_, at) => entry({ credential, nonce: String(at) }));
     const answers = await Promise.all(burst.map(admit));
     const refused = burst.filter((_, at) => answers[at] !== undefined && !isIn(answers[at]));
     expect(refused).toHaveLength(5);
     clock.advance(15_000);
-    const again = desk(stores[1].admission, { agent: 300, 'agent-writes': 300 }, clock);
+    const again = admissionAt(stores[1].admission, { agent: 300, 'agent-writes': 300 }, clock);
     expect((await Promise.all(refused.map(again.admit))).every(isIn)).toBe(true);
     const used = burst.filter((each) => !refused.includes(each));
     expect((await Promise.all(used.map(again.admit))).map(({ isFresh }) => isFresh)).toEqual([false, false, false]);
@@ -125,7 +125,7 @@ describe('admission', () => {
 
   it('counts writes twice: among all requests and among writes', async () => {
     const credential = newAgent();
-    const { admit } = desk(stores[0].admission, { agent: 5, 'agent-writes': 2 });
+    const { admit } = admissionAt(stores[0].admission, { agent: 5, 'agent-writes': 2 });
     const windows = [];
     for (const [nonce, isWrite] of [true, false, true, true, false].entries())
       windows.push(
@@ -145,12 +145,12 @@ describe('admission', () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ agent, writes, areReads, requests, pauses }) => {
         const credential = newAgent();
-        const desks = stores.map((store) => desk(store.admission, { agent, 'agent-writes': writes }));
+        const admissions = stores.map((store) => admissionAt(store.admission, { agent, 'agent-writes': writes }));
         const answers: { admitted: Admitted; isWrite: boolean; nonce: number }[] = [];
         let pending: Promise<void>[] = [];
         for (const [index, { replica, nonce, ...request }] of requests.entries()) {
           const isWrite = !areReads && request.isWrite;
-          const asked = desks[replica]?.admit(entry({ credential, isWrite, nonce: String(nonce) }));
+          const asked = admissions[replica]?.admit(entry({ credential, isWrite, nonce: String(nonce) }));
           if (asked) pending.push(asked.then((admitted) => void answers.push({ admitted, isWrite, nonce })));
           if (pauses.includes(index)) pending = [(await Promise.all(pending), Promise.resolve())];
         }
@@ -160,7 +160,7 @@ describe('admission', () => {
         expect(passed.length).toBeLessThanOrEqual(agent);
         expect(passed.filter(({ isWrite }) => isWrite).length).toBeLessThanOrEqual(writes);
         expect(new Set(passed.map(({ nonce }) => nonce)).size).toBe(passed.length);
-        // Nobody is refused while there was room: with reads alone, all distinct nonces up to the limit pass.
+        // No request is refused below the limit: with reads alone, all distinct nonces up to the limit pass.
         const distinct = new Set(requests.map(({ nonce }) => nonce)).size;
         if (areReads) expect(passed.length).toBe(Math.min(agent, distinct));
       }),
@@ -168,19 +168,19 @@ describe('admission', () => {
     );
   });
 
-  it('gives each request a place of its own, up to the limit exactly', async () => {
+  it('counts each request once, up to the limit exactly', async () => {
     const credential = newAgent();
-    const desks = stores.map((store) => desk(store.admission, { agent: 50, 'agent-writes': 50 }));
+    const admissions = stores.map((store) => admissionAt(store.admission, { agent: 50, 'agent-writes': 50 }));
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, index) =>
-        desks.map(({ admit }, desk) => admit(entry({ credential, nonce: `${index}${desk}` }))),
+        admissions.map(({ admit }, replica) => admit(entry({ credential, nonce: `${index}${replica}` }))),
       ).flat(),
     );
     const places = answers.flatMap((answer) => (isIn(answer) ? [answer.windows[0]?.remaining] : []));
     expect(places.sort((a = 0, b = 0) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index));
   });
 
-  it('survives replicas that book the same agents in opposite order', async () => {
+  it('does not deadlock when replicas count the same agents in opposite order', async () => {
     const agents = Array.from({ length: 30 }, newAgent);
     const batch = (nonce: string, order: string[]): AdmissionEntry[] => order.map((credential) => entry({ credential, nonce }));
     const rounds = Array.from({ length: 12 }, (_, round) => [
@@ -192,11 +192,11 @@ describe('admission', () => {
     expect(fresh).toHaveLength(12 * 2 * 30);
   });
 
-  it('tells the version of an agent and the presence of an API key as they are now', async () => {
+  it('returns the current version of an agent, and whether an API key exists', async () => {
     const agent = newAgent();
     const [store] = stores;
     const ask = async (nonce: string | null, credential: string): Promise<bigint | null> =>
-      (await desk(stores[1].admission).admit(entry({ credential, nonce }))).version;
+      (await admissionAt(stores[1].admission).admit(entry({ credential, nonce }))).version;
     expect(await ask('1', agent)).toBeNull();
     await store.db('agents').insert({ chain: 'base', agent, trader: agent, name: '', mode: 'self', permissions: 'trade', created_at: 1 });
     const [row] = await store.db('agents').where({ agent }).select<{ version: bigint }[]>('version');
@@ -210,9 +210,9 @@ describe('admission', () => {
     expect(await ask(null, 'c0ffee')).toBe(0n);
   });
 
-  it('fails for everybody when the database is gone, and works again when it is back', async () => {
+  it('fails for every request while the database is down, and works again afterwards', async () => {
     let isDown = true;
-    const { admit } = desk({
+    const { admit } = admissionAt({
       admit: (window, entries) =>
         isDown ? Promise.reject(new Error('Connection terminated')) : stores[0].admission.admit(window, entries),
       release: (entries) => stores[0].admission.release(entries),
@@ -224,7 +224,7 @@ describe('admission', () => {
     expect(isIn(await admit(nonce))).toBe(true);
   });
 
-  it('refuses what waited so long that its nonce might be forgotten', async () => {
+  it('refuses a request that waited so long that its nonce might be pruned', async () => {
     const clock = createManualClock(START);
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -235,7 +235,7 @@ describe('admission', () => {
       },
       release: (entries: readonly AdmissionEntry[]) => stores[0].admission.release(entries),
     };
-    const { admit } = desk(store, { agent: 5, 'agent-writes': 5 }, clock);
+    const { admit } = admissionAt(store, { agent: 5, 'agent-writes': 5 }, clock);
     const [first, second] = [admit(entry()), admit(entry())];
     clock.advance(15_001);
     release();
@@ -243,7 +243,7 @@ describe('admission', () => {
     await expect(second).rejects.toMatchObject({ code: 'NOT_READY' });
   });
 
-  it('forgets nonces a minute after they stopped mattering, and windows that are over, but nothing sooner', async () => {
+  it('prunes nonces a minute after they expired, and windows that are over, but nothing sooner', async () => {
     const [store] = stores;
     const credential = newAgent();
     const left = async (): Promise<(string | number)[]> => [
@@ -260,7 +260,7 @@ describe('admission', () => {
     expect(await left()).toEqual([0]);
   });
 
-  it('prunes more than one bite in one go', async () => {
+  it('prunes more than one batch in one call', async () => {
     const [store] = stores;
     await store.db.raw(
       `insert into nonces (chain, agent, nonce, expires_at) select 'base', 'many', n::text, 1 from generate_series(1, 12000) n`,

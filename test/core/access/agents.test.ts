@@ -148,19 +148,21 @@ describe('what is kept of master messages', () => {
 
   it('is nothing at all when the message fails in the end', async () => {
     const { db } = store;
-    const [stranger, agent, owner] = [newWallet(), newWallet(), newWallet()];
+    const [otherTrader, agent, owner] = [newWallet(), newWallet(), newWallet()];
     await (
       await authorise(replicas[0], owner, { agent: owner.address })
     )();
-    await expect((await authorise(replicas[0], stranger, { agent: owner.address }))()).rejects.toMatchObject({ code: 'TRADER_MISMATCH' });
-    await expect(revoke(replicas[0], stranger, owner.address)).rejects.toMatchObject({ code: 'TRADER_MISMATCH' });
-    await expect(revoke(replicas[0], stranger, agent.address)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
+    await expect((await authorise(replicas[0], otherTrader, { agent: owner.address }))()).rejects.toMatchObject({
+      code: 'TRADER_MISMATCH',
+    });
+    await expect(revoke(replicas[0], otherTrader, owner.address)).rejects.toMatchObject({ code: 'TRADER_MISMATCH' });
+    await expect(revoke(replicas[0], otherTrader, agent.address)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
     for (const [table, column] of [
       ['master_messages', 'signer'],
       ['master_clocks', 'trader'],
       ['agents', 'trader'],
     ] as const)
-      expect(await db(table).where(column, lower(stranger.address))).toEqual([]);
+      expect(await db(table).where(column, lower(otherTrader.address))).toEqual([]);
   });
 });
 
@@ -185,7 +187,7 @@ describe('the agents of a trader', () => {
 });
 
 describe('an agent that may not act', () => {
-  it('hears why: who holds the slot and what to send, that it expired, or that it was revoked', async () => {
+  it('receives the reason: who is delegate and what to send, that it expired, or that it was revoked', async () => {
     const { venue } = replicas[0];
     const [chain] = sandbox.controls.chains;
     const [agent, holder] = [newWallet(), newWallet()];

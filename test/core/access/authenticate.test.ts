@@ -38,7 +38,7 @@ describe('authentication', () => {
   });
   afterAll(() => sandbox.stop());
 
-  /** Another process before the same database: its memory is empty. */
+  /** Another process on the same database, with empty caches. */
   const replica = (settings: Partial<AccessSettings> = {}): Gateway => {
     const { serviceName, store, clock, log, access } = gateway;
     const sockets = access.sockets.limits;
@@ -62,7 +62,7 @@ describe('authentication', () => {
     expiresAt: Date.now() + 60_000,
   });
 
-  /** A trader who signs for itself unless told otherwise. */
+  /** A trader who signs for itself by default. */
   const register = async (scope: Partial<Scope> = {}, trader?: Address, wallet = randomWallet(), mode: 'self' | 'relayed' = 'self') => {
     const agent = lower(wallet.address);
     const registration = { agent, trader: trader ?? agent, name: '', mode, scope: { ...SCOPE, ...scope }, createdAt: Date.now() };
@@ -104,7 +104,7 @@ describe('authentication', () => {
     ]);
   });
 
-  it('asks nothing of requests that need no caller', async () => {
+  it('needs no credentials for requests without a caller', async () => {
     expect(await ask({}, { auth: 'none' })).toEqual({ caller: null, windows: [] });
     expect(await ask({ 'X-Service-Agent': 'nonsense' }, { auth: 'master' })).toEqual({ caller: null, windows: [] });
   });
@@ -238,7 +238,7 @@ describe('authentication', () => {
   });
 
   describe('of an agent that is not active', () => {
-    it('tells of a missing delegation, with the transaction that makes it and who holds the slot', async () => {
+    it('reports a missing delegation, with the transaction that makes it and the current delegate', async () => {
       const holder = lower(randomWallet().address);
       const trader = await newTrader(chain, { delegate: holder });
       const wallet = await register({}, lower(trader.account.address));
@@ -262,7 +262,7 @@ describe('authentication', () => {
       expect(await code(ask(headers))).toBe('NONCE_REUSED');
     });
 
-    it('refuses it from the moment it is revoked, on a replica that remembers it as good', async () => {
+    it('refuses it from the moment it is revoked, on a replica that has cached it as active', async () => {
       const wallet = await register();
       const other = replica();
       await ask(await signed(wallet), {}, other);
@@ -273,7 +273,7 @@ describe('authentication', () => {
       expect(await code(ask(await signed(wallet)))).toBe('AGENT_REVOKED');
     });
 
-    it('applies a changed scope at once on a replica that remembers the old one', async () => {
+    it('applies a changed scope at once on a replica that has cached the old one', async () => {
       const wallet = await register();
       const other = replica();
       await ask(await signed(wallet, WRITE), asWrite, other);
@@ -327,7 +327,7 @@ describe('authentication', () => {
         expect(await code(ask({ 'X-Service-Api-Key': key }))).toBe('API_KEY_UNKNOWN');
     });
 
-    it('forgets a key at once when the same label is issued again, on every replica', async () => {
+    it('refuses the old key at once when the same label is issued again, on every replica', async () => {
       const old = await issue('desk');
       const other = replica();
       await ask({ 'X-Service-Api-Key': old.key }, {}, other);
@@ -347,7 +347,7 @@ describe('authentication', () => {
   });
 
   describe('beyond the limits', () => {
-    it('is refused by the bucket that is full, and tells the windows all the same', async () => {
+    it('is refused by the bucket that is full, and still returns the windows', async () => {
       const wallet = await register();
       const strict = replica({ limits: { ip: 600, agent: 3, 'agent-writes': 1 } });
       const seen: (readonly Window[])[] = [];
@@ -364,7 +364,7 @@ describe('authentication', () => {
       ]);
     });
 
-    it('cannot be brought about by strangers: forged requests do not count', async () => {
+    it('cannot be caused by forged requests, which do not count', async () => {
       const wallet = await register();
       const strict = replica({ limits: { ip: 600, agent: 1, 'agent-writes': 1 } });
       const forged = { ...(await signed(randomWallet())), 'X-Service-Agent': wallet.address };

@@ -38,7 +38,7 @@ describe('the delegate of a trader', () => {
     expect(slot.reads).toBe(1);
   });
 
-  it('is believed for less than ten seconds, counted from the question', async () => {
+  it('is cached for less than ten seconds, counted from the request to the node', async () => {
     const { venue, slot, clock, hold } = createSlot();
     slot.delegate = AGENT;
     const open = hold();
@@ -54,7 +54,7 @@ describe('the delegate of a trader', () => {
     expect(slot.reads).toBe(2);
   });
 
-  it('is never a yes of the past when the node is away', async () => {
+  it('is never confirmed from an expired cache while the node is down', async () => {
     const { venue, slot, clock } = createSlot();
     slot.delegate = AGENT;
     await currentDelegate(venue, TRADER);
@@ -65,7 +65,7 @@ describe('the delegate of a trader', () => {
     expect(await currentDelegate(venue, TRADER)).toBe(AGENT);
   });
 
-  it('is asked again at once by those who hope for another answer, who share the question', async () => {
+  it('is read again at once when a caller needs another delegate; such callers share one request', async () => {
     const { venue, slot } = createSlot();
     slot.delegate = OTHER;
     expect(await delegateFor(venue, TRADER, AGENT)).toBe(OTHER);
@@ -77,7 +77,7 @@ describe('the delegate of a trader', () => {
     expect(slot.reads).toBe(2);
   });
 
-  it('is forgotten on demand, also while the question is under way', async () => {
+  it('is dropped from the cache on demand, also while a request is in flight', async () => {
     const { venue, slot, hold } = createSlot();
     const open = hold();
     const old = currentDelegate(venue, TRADER);
@@ -89,7 +89,7 @@ describe('the delegate of a trader', () => {
     expect(slot.reads).toBe(2);
   });
 
-  it('is asked anew for decisions that must not rest on the past', async () => {
+  it('is read again for decisions that must not use the cache', async () => {
     const { venue, slot } = createSlot();
     await currentDelegate(venue, TRADER);
     slot.delegate = AGENT;
@@ -97,7 +97,7 @@ describe('the delegate of a trader', () => {
     expect(await currentDelegate(venue, TRADER)).toBe(AGENT);
   });
 
-  it('is remembered for a bounded number of traders', async () => {
+  it('is cached for a bounded number of traders', async () => {
     const { venue, slot } = createSlot();
     await currentDelegate(venue, TRADER);
     for (let n = 0; n < MAX_REMEMBERED_DELEGATES; n += 1) await currentDelegate(venue, address(100 + n));

@@ -2,7 +2,7 @@ import { createExpensiveRequests } from '../../../core/access/expensive-requests
 
 const turns = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-describe('dear requests', () => {
+describe('expensive requests', () => {
   it('of one address run one after the other, those of another beside them', async () => {
     const dear = createExpensiveRequests();
     const begun: string[] = [];

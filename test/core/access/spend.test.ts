@@ -202,7 +202,7 @@ describe('an agent that spends', () => {
     scope: { markets: 'all', maxLeverage: null, dailySpendCapUsd: cap === null ? null : usd(cap), expiresAt: null, permissions: 'trade' },
   });
 
-  it('hears the numbers when it would pass its cap, and has a new allowance at midnight UTC', async () => {
+  it('receives the figures when it would pass its cap, and has a new allowance at midnight UTC', async () => {
     const spender = caller(newAgent(), '100');
     const id = fresh();
     await reserveSpend(gateway(), venue, spender, { id, usd: usd('99.5') });

@@ -53,7 +53,7 @@ describe('the lane of contract wallets', () => {
     expect(await outcome('2001:db8:0:2:0:0:0:1', wallet(99))).toBe('true');
   });
 
-  it('gives a contract 20 checks a minute too, and lets its owner through after strangers used them up', async () => {
+  it('gives a contract 20 checks a minute too, and lets its owner through after other clients used them up', async () => {
     for (let n = 0; n < 20; n += 1) expect(await outcome(`192.0.2.${n}`, wallet(7))).toBe('true');
     for (let n = 0; n < 3; n += 1) expect(await outcome('198.51.100.1', wallet(7))).toBe('true');
     expect(await outcome('198.51.100.1', wallet(7))).toMatch(new RegExp(`Too many signature checks of the contract ${wallet(7)}`));
@@ -63,12 +63,12 @@ describe('the lane of contract wallets', () => {
   it('runs two at once on a chain and one of a client; the others wait their turn', async () => {
     const first = held('192.0.2.1');
     const second = held('192.0.2.1');
-    const stranger = held('192.0.2.2');
+    const otherClient = held('192.0.2.2');
     const third = held('192.0.2.3');
     const elsewhere = held('192.0.2.4', 'polygon');
     await turns();
-    expect([first, second, stranger, third, elsewhere].map(({ begun }) => begun())).toEqual([true, false, true, false, true]);
-    stranger.release();
+    expect([first, second, otherClient, third, elsewhere].map(({ begun }) => begun())).toEqual([true, false, true, false, true]);
+    otherClient.release();
     await turns();
     // The client's second check does not overtake a client that has none running.
     expect([second.begun(), third.begun()]).toEqual([false, true]);
@@ -76,7 +76,7 @@ describe('the lane of contract wallets', () => {
     await turns();
     expect(second.begun()).toBe(true);
     for (const each of [second, third, elsewhere]) each.release();
-    await Promise.all([first, second, stranger, third, elsewhere].map(({ done }) => done));
+    await Promise.all([first, second, otherClient, third, elsewhere].map(({ done }) => done));
   });
 
   it('refuses what would wait too long, and goes on after a check that failed', async () => {

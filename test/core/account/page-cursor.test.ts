@@ -38,7 +38,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('that nobody made is refused, whatever it says', () => {
+  it('that the gateway did not issue is refused, whatever it contains', () => {
     fc.assert(
       fc.property(scope, fc.string({ unit: 'binary' }), (own, text) =>
         expect(codeOf(() => decodeCursor(own, text, 1))).toBe('VALIDATION_ERROR'),
