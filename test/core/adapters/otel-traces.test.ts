@@ -54,7 +54,7 @@ describe('traces', () => {
     [{ OTEL_TRACES_SAMPLER: 'parentbased_traceidratio', OTEL_TRACES_SAMPLER_ARG: '0' }, 1],
     [{ OTEL_TRACES_SAMPLER: 'parentbased_always_off' }, 1],
     [{}, 2],
-  ])('are sampled as %p says: %i of a stranger’s and our own', async (sampler, count) => {
+  ])('are sampled as %p says: %i of two, one with a parent and one without', async (sampler, count) => {
     const collector = await startOtlpReceiver();
     const traces = tracesTo(collector.url, sampler);
     traces.tracer.begin('asked for', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' }).end();

@@ -20,7 +20,7 @@ describe('the market feed', () => {
     await until(() => rig.feed.status().parts.price.state === 'ok');
   };
 
-  it('is not ready, and says so, before it has heard anything', async () => {
+  it('is not ready before its first data, and reports why', async () => {
     rig = await createRig();
     expect(rig.feed.status()).toEqual({
       ready: false,
@@ -52,13 +52,13 @@ describe('the market feed', () => {
 
   it('follows frames of every kind on one socket', async () => {
     await started();
-    const heard: number[][] = [];
-    rig.feed.on('price', (pairs) => void heard.push([...pairs]));
+    const received: number[][] = [];
+    rig.feed.on('price', (pairs) => void received.push([...pairs]));
     const at = rig.clock.now() - 40;
     for (const frame of [{ m: [0, 60010], i: [0, 60005], t: at }, [1, 1.2], [rig.clock.now()], { m: [3, 201] }])
       rig.upstream.send('prices', frame);
-    await until(() => heard.length === 3);
-    expect(heard).toEqual([[0], [1], [3]]);
+    await until(() => received.length === 3);
+    expect(received).toEqual([[0], [1], [3]]);
     expect(rig.feed.price(0)).toEqual({ mark: 600100000000000n, index: 600050000000000n, oracle: 600100000000000n, at });
     expect(rig.feed.price(1)).toEqual({ mark: 12000000000n, index: 12000000000n, oracle: 12000000000n, at: rig.clock.now() });
     expect(rig.feed.price(3)).toMatchObject({ mark: 2010000000000n, index: 2010000000000n });
@@ -113,19 +113,19 @@ describe('the market feed', () => {
     expect([...rig.feed.prices().keys()]).toEqual([1, 3]);
   });
 
-  it('merges events between snapshots and tells listeners once for many', async () => {
+  it('merges events between snapshots and notifies listeners once for many', async () => {
     await started();
-    let told = 0;
-    rig.feed.on('config', () => (told += 1));
+    let notified = 0;
+    rig.feed.on('config', () => (notified += 1));
     rig.upstream.send('events', { name: 'tradingVariables', value: { isForexOpen: false } });
     rig.upstream.send('events', { name: 'whatever', value: { a: 1 } });
     rig.upstream.send('events', { name: 'tradingVariables', value: { tradingState: 1 } });
     rig.upstream.send('events', { name: 'currentBlock', value: 77 });
     await until(() => rig.feed.block()?.number === 77n);
     expect(rig.feed.config()).toMatchObject({ tradingState: 'close_only', openClasses: { forex: false, stocks: true } });
-    expect(told).toBe(0);
+    expect(notified).toBe(0);
     rig.clock.advance(50);
-    expect(told).toBe(1);
+    expect(notified).toBe(1);
     expect(rig.feed.status().parts.events.state).toBe('ok');
   });
 
@@ -166,16 +166,16 @@ describe('the market feed', () => {
     expect(rig.upstream.requests).toHaveLength(length);
   });
 
-  it('keeps a listener that throws from stopping the others', async () => {
+  it('calls the other listeners when one throws', async () => {
     await started();
-    const heard: number[] = [];
+    const received: number[] = [];
     rig.feed.on('price', () => {
       throw new Error('listener');
     });
-    rig.feed.on('price', (pairs) => void heard.push(...pairs));
+    rig.feed.on('price', (pairs) => void received.push(...pairs));
     rig.upstream.send('prices', [0, 60001]);
     await eventually(
-      () => heard,
+      () => received,
       (pairs) => pairs.length === 1,
     );
     expect(rig.log.entries.map(({ event }) => event)).toContain('feed.listener-failed');

@@ -39,7 +39,7 @@ const tables = sizes.chain((size) =>
 );
 
 const units = (value: unknown): bigint => BigInt(Math.round(Number(value) * 100)) * (UNITS / 100n);
-const told = (rows: readonly Row[]): Candle[] =>
+const candlesOf = (rows: readonly Row[]): Candle[] =>
   rows.map(({ time, open, high, low, close }) => ({
     time: Number(time),
     open: units(open),
@@ -59,7 +59,7 @@ const outcome = (body: unknown, size = SIZE): Candle[] | 'refused' | 'misshapen'
 };
 
 describe('the undocumented table of the charts', () => {
-  it('is read digit by digit, in any order, in seconds or ms, with numbers or texts, with fields nobody knows', () => {
+  it('is read digit by digit, in any order, in seconds or ms, with numbers or texts, with unknown fields', () => {
     const ways = fc.record({
       inSeconds: fc.boolean(),
       asTexts: fc.boolean(),
@@ -74,7 +74,7 @@ describe('the undocumented table of the charts', () => {
           time: inSeconds ? Number(row.time) / 1000 : row.time,
         }));
         const shuffled = written.map((row, at) => [(at * 7919 + seed) % 104_729, row] as const).sort(([a], [b]) => a - b);
-        expect(readCandles({ table: shuffled.map(([, row]) => row), volume: 5 }, size)).toEqual(told(rows));
+        expect(readCandles({ table: shuffled.map(([, row]) => row), volume: 5 }, size)).toEqual(candlesOf(rows));
       }),
       { numRuns: 200 },
     );
@@ -120,7 +120,7 @@ describe('the undocumented table of the charts', () => {
     ['columns', { table: { time: [START], open: [5] } }, 'misshapen'],
     ['rows that are lists', { table: [[START, 5, 5, 5, 5]] }, 'misshapen'],
     ['rows of short names', { table: [{ t: START, o: 5, h: 5, l: 5, c: 5 }] }, 'misshapen'],
-    ['more rows than anybody asks for', { table: rows(20_001) }, 'misshapen'],
+    ['more rows than any request asks for', { table: rows(20_001) }, 'misshapen'],
     ['an error in a good answer', { error: 'not found' }, 'misshapen'],
     ['no rows', { table: [] }, []],
     ['times of a finer interval', { table: [0, 1, 2].map((minute) => row(START + minute * MINUTE_MS)) }, 'refused'],
@@ -132,7 +132,7 @@ describe('the undocumented table of the charts', () => {
 
   it('may stamp the newest candle, which still grows, with its last tick', () => {
     const read = outcome({ table: [...rows(3), row(START + 3 * SIZE + 61_234, 7)] });
-    expect(read).toEqual(told([...rows(3), row(START + 3 * SIZE, 7)]));
+    expect(read).toEqual(candlesOf([...rows(3), row(START + 3 * SIZE, 7)]));
   });
 
   it('that has the growing candle twice is joined in the order of time, whatever the order of the table', () => {

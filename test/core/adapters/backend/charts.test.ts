@@ -9,7 +9,7 @@ const HOUR = 3_600_000;
 const REMEMBERED = 30 * 24 * HOUR;
 const UNAVAILABLE = { code: 'UPSTREAM_UNAVAILABLE', upstream: 'charts' };
 
-/** A price for every minute, told in whichever resolution is asked for. */
+/** A price for every minute; the upstream serves it in the resolution that is asked for. */
 const wave = (minute: number): number => 100 + (minute % 97) + (minute % 7) / 8;
 const minuteAt = (time: number): Candle => {
   const units = BigInt(Math.round(wave(time / MINUTE_MS) * 1000)) * 10n ** 7n;
@@ -200,7 +200,7 @@ describe('history of the charts', () => {
     expect(long.knownUntil).toBe(Infinity);
   });
 
-  it('let nobody wait in a queue before a host that does not answer', async () => {
+  it('keep no caller waiting in a queue for a host that does not answer', async () => {
     rig.upstream.handle('/charts/', () => undefined);
     const all = Promise.all(
       Array.from({ length: 60 }, (_, at) => ask('1m', now() - (at + 2) * 1000 * MINUTE_MS, now() - (at + 1) * 1000 * MINUTE_MS)),

@@ -53,7 +53,7 @@ describe('every version of a price frame', () => {
     );
   });
 
-  it('all of them in any order on one line leave each pair at what was said of it last', () => {
+  it('all of them in any order on one connection leave each pair at its latest price', () => {
     const step = fc.tuple(
       fc.constantFrom('v3', 'v4', 'heartbeat'),
       fc.integer({ min: 0, max: 5 }),
@@ -130,11 +130,11 @@ describe('every event of the chain stream', () => {
     state.replace(tradingVariables(), NOW);
     return state;
   };
-  const HEARD = ['tradingVariables', 'currentBlock', 'new-trade-history', 'openInterestPairUpdated', 'oiWindowUpdated', 'deepReorg'];
+  const USED = ['tradingVariables', 'currentBlock', 'new-trade-history', 'openInterestPairUpdated', 'oiWindowUpdated', 'deepReorg'];
   const MORE = ['pendingAccFundingFeesStored', 'pendingAccBorrowingFeesStored', 'updateLeverage', 'updatePositionSize'];
 
   it('is either used or passed over, and none is forgotten here', () => {
-    expect([...Object.keys(SAMPLES), ...HEARD, ...MORE].sort()).toEqual([...EVENT_NAMES].sort());
+    expect([...Object.keys(SAMPLES), ...USED, ...MORE].sort()).toEqual([...EVENT_NAMES].sort());
   });
 
   it.each([...Object.entries(SAMPLES), ['somethingOfTomorrow', { a: [1] }]] as const)('%s is passed over', (name, value) => {
@@ -212,7 +212,7 @@ describe('every event of the chain stream', () => {
 });
 
 describe('a backend whose cache has stopped', () => {
-  it('answers, but its word is as old as it says', async () => {
+  it('answers, but its data counts as old as its timestamp', async () => {
     const start = { at: 0 };
     const rig = await createRig((now) => tradingVariables({ lastRefreshed: (start.at ||= now) }));
     try {

@@ -3,13 +3,13 @@ import { createFairQueue } from '../../../../core/adapters/backend/fair-queue.js
 const step = (): Promise<void> => Promise.resolve();
 
 describe('questions to upstream', () => {
-  it('are asked one at a time, lines in turns', async () => {
+  it('are sent one at a time, the callers in turns', async () => {
     const queue = createFairQueue({ perLine: 8, total: 64 });
     const asked: string[] = [];
     let running = 0;
     let most = 0;
-    const ask = (line: string, name: string) =>
-      queue.take(line, async () => {
+    const ask = (caller: string, name: string) =>
+      queue.take(caller, async () => {
         running += 1;
         most = Math.max(most, running);
         asked.push(name);
@@ -21,10 +21,10 @@ describe('questions to upstream', () => {
     expect(most).toBe(1);
   });
 
-  it('of a line that is full are refused, and those of others are not', async () => {
+  it('of a caller whose queue is full are refused, and those of other callers are not', async () => {
     const queue = createFairQueue({ perLine: 2, total: 4 });
-    const ask = (line: string) => queue.take(line, step);
-    // The first is on its way at once and waits in no line.
+    const ask = (caller: string) => queue.take(caller, step);
+    // The first is sent at once and does not count in the queue.
     const taken = [ask('crawler'), ask('crawler'), ask('crawler'), ask('crawler'), ask('visitor'), ask('third')];
     expect(taken.map((answer) => answer !== null)).toEqual([true, true, true, false, true, false]);
     await Promise.all(taken.flatMap((answer) => answer ?? []));

@@ -117,7 +117,7 @@ describe('against an upstream that fails, the feed', () => {
     expect(rig.feed.status().ready).toBe(true);
   });
 
-  it('never names a host in what it tells', async () => {
+  it('never names a host in its status or log', async () => {
     rig.upstream.handle('/trading-variables/', json({}, 500));
     await rig.feed.start();
     expect(JSON.stringify([rig.feed.status(), rig.log.entries])).not.toContain('127.0.0.1');
@@ -189,7 +189,7 @@ describe('against an upstream that fails, the feed', () => {
     }
   });
 
-  it('holds a bounded number of prices however many pairs it is told', async () => {
+  it('holds a bounded number of prices however many pairs the upstream sends', async () => {
     await rig.feed.start();
     await connected();
     for (let from = 0; from < 100_000; from += 10_000)

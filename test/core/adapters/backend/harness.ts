@@ -52,7 +52,7 @@ export function outcome(read: () => unknown): unknown {
   }
 }
 
-/** Lets time pass until the answer is there, but not while upstream is still thinking: only pauses of our own are cut short. */
+/** Lets time pass until the answer is there, but not while a request to upstream is in flight: only the feed's own pauses are cut short. */
 export async function whileWaiting<Answer>({ clock, upstream }: Rig, asking: Promise<Answer>): Promise<Answer> {
   const progress = { isDone: false };
   void asking.finally(() => (progress.isDone = true));

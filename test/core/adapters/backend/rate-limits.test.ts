@@ -16,7 +16,7 @@ const tooMany =
     json({ error: 'slow down' }, status)(request, response);
   };
 
-describe('a host that asks for patience', () => {
+describe('a host that answers with Retry-After', () => {
   let rig: Rig;
   beforeEach(async () => (rig = await createRig()));
   afterEach(() => rig.stop());
@@ -25,7 +25,7 @@ describe('a host that asks for patience', () => {
   const retries = () =>
     rig.log.entries.flatMap(({ event, fields }) => (event === 'feed.line-lost' && fields['line'] === 'prices' ? [fields['retryMs']] : []));
 
-  it('is not asked for the charts at every dial of a line that keeps breaking', async () => {
+  it('is not asked for the charts at every reconnect of a socket that keeps breaking', async () => {
     rig.upstream.handle('/charts', tooMany(60));
     rig.upstream.refuseSockets = true;
     await rig.feed.start();
@@ -38,7 +38,7 @@ describe('a host that asks for patience', () => {
     expect(asked('/charts')).toBe(1);
   });
 
-  it('is heard when it refuses a socket', async () => {
+  it('is obeyed when it refuses a socket', async () => {
     rig.upstream.socketRefusal = 'HTTP/1.1 429 Too Many Requests\r\nRetry-After: 45\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
     await rig.feed.start();
     await until(() => retries().length === 1);
@@ -51,7 +51,7 @@ describe('a host that asks for patience', () => {
     await until(() => rig.upstream.sockets.prices.size === 1);
   });
 
-  it('means everything that is asked there, and keeps nobody waiting', async () => {
+  it('gets no request at all meanwhile; callers fail at once', async () => {
     const http = createHttp(rig.clock);
     const { signal } = new AbortController();
     const { pricingUrl } = rig.upstream.endpoints;

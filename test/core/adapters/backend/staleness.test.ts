@@ -21,7 +21,7 @@ describe('what is known of a market', () => {
   });
   afterEach(() => rig.stop());
 
-  /** Sends a frame and waits until the feed has heard it. */
+  /** Sends a frame and waits until the feed has processed it. */
   const say = async (frame: unknown): Promise<void> => {
     probes += 1;
     rig.upstream.send('prices', frame);
@@ -108,7 +108,7 @@ describe('what is known of a market', () => {
     expect(rig.feed.price(0)).toMatchObject({ mark: 400000000000000n, index: 400000000000000n });
   });
 
-  it('a configuration nobody refreshed for two minutes is stale, and without a node to ask not to be used', async () => {
+  it('a configuration without a refresh for two minutes is stale, and unusable without a node to ask', async () => {
     rig.upstream.handle('/trading-variables/', json({}, 500));
     await rig.clock.pass(120_000, 5_000);
     expect(rig.feed.status()).toMatchObject({ configFrom: 'backend', parts: { config: { state: 'ok' } } });
@@ -136,7 +136,7 @@ describe('what is known of a market', () => {
       { collaterals: [collateral(1, 6, { isActive: false })] },
       ['disabled', 'disabled', 'disabled', 'disabled'],
     ],
-    ['no room', { collaterals: [collateral(1, 6, { pairOis: [] })] }, ['disabled', 'disabled', 'disabled', 'disabled']],
+    ['no open interest allowed', { collaterals: [collateral(1, 6, { pairOis: [] })] }, ['disabled', 'disabled', 'disabled', 'disabled']],
   ])('with %s the sessions are these', async (_, change, sessions) => {
     await event('tradingVariables', change);
     expect([0, 1, 2, 3].map(session)).toEqual(sessions);

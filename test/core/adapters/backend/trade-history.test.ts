@@ -57,7 +57,7 @@ describe('the public history', () => {
     return whileWaiting(rig, recent());
   };
   const hashes = async (limit?: number) => ((await recent(0, limit)) as MarketTrade[]).map(({ txHash }) => txHash);
-  const told = async (given: Wire): Promise<void> => {
+  const sendTrade = async (given: Wire): Promise<void> => {
     const block = (rig.feed.block()?.number ?? 0n) + 1n;
     rig.upstream.send('events', { name: 'new-trade-history', ...given });
     rig.upstream.send('events', { name: 'currentBlock', value: Number(block) });
@@ -146,14 +146,14 @@ describe('the public history', () => {
 
   it('is kept current by the event stream, each execution once', async () => {
     serve([row(2)]);
-    const heard: string[] = [];
-    rig.feed.on('trade', ({ txHash }) => void heard.push(txHash));
+    const received: string[] = [];
+    rig.feed.on('trade', ({ txHash }) => void received.push(txHash));
     expect(await hashes()).toEqual([hash(2)]);
-    await told(row(1));
-    await told(row(1));
-    await told(row(2));
+    await sendTrade(row(1));
+    await sendTrade(row(1));
+    await sendTrade(row(2));
     expect(await hashes()).toEqual([1, 2].map(hash));
-    expect(heard).toEqual([hash(1)]);
+    expect(received).toEqual([hash(1)]);
     // Upstream's history lags behind its stream, then catches up.
     rig.clock.advance(61_000);
     expect(await hashes()).toEqual([1, 2].map(hash));
@@ -166,9 +166,9 @@ describe('the public history', () => {
   it('is asked for again when blocks were taken back', async () => {
     serve([row(2)]);
     await recent();
-    await told(row(1));
+    await sendTrade(row(1));
     rig.upstream.send('events', { name: 'deepReorg', value: null });
-    await told(row(9, { pair: 'NO/PE' }));
+    await sendTrade(row(9, { pair: 'NO/PE' }));
     expect(await hashes()).toEqual([hash(2)]);
     expect(asked()).toHaveLength(2);
   });

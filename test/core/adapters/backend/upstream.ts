@@ -13,7 +13,7 @@ export interface Upstream {
   readonly endpoints: Endpoints;
   /** Answers a path prefix from now on, where no longer one does. */
   handle(prefix: string, handler: Handler): void;
-  /** Sends a frame, as JSON unless it is text already, to everybody on the stream. */
+  /** Sends a frame, as JSON unless it is text already, to every client of the stream. */
   send(stream: Stream, frame: unknown): void;
   readonly sockets: Readonly<Record<Stream, Set<WebSocket>>>;
   readonly requests: string[];
@@ -21,7 +21,7 @@ export interface Upstream {
   /** Every connection so far, refused ones included. */
   readonly dials: Record<Stream, number>;
   refuseSockets: boolean;
-  /** What a refused socket is told, as HTTP; null = the connection just breaks. */
+  /** The HTTP response to a refused socket; null = the connection just breaks. */
   socketRefusal: string | null;
   stop(): Promise<void>;
 }

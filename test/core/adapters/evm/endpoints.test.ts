@@ -46,7 +46,7 @@ const hostOf = ({ url }: FaultProxy): string => new URL(url).host;
 const balance = (): Promise<bigint> => chain.nativeBalance(sandbox.controls.accounts.trader.address);
 const states = (): string[] => chain.endpoints().map(({ state }) => state);
 const callsTo = (proxy: FaultProxy, method: string): number => proxy.counters().calls[method] ?? 0;
-const told = (): string =>
+const published = (): string =>
   JSON.stringify([log.entries, chain.endpoints()], (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
 
 const lookUntil = (wanted: readonly string[]): Promise<string[]> =>
@@ -73,7 +73,7 @@ describe('with two nodes,', () => {
     expect(chain.endpoints()[0]).toMatchObject({ host: hostOf(first), state: 'ok', failures: 0, latencyMs: expect.any(Number) });
   });
 
-  it('one that is down is passed over at once, told by its host alone, and asked again once it is back', async () => {
+  it('one that is down is skipped at once, reported by its host alone, and used again once it is back', async () => {
     first.set({ mode: 'down' });
     const since = performance.now();
     await balance();
@@ -85,14 +85,14 @@ describe('with two nodes,', () => {
     first.resetCounters();
     await balance();
     expect(callsTo(first, 'eth_getBalance')).toBe(1);
-    expect(told()).toContain(hostOf(first));
-    expect(told()).not.toMatch(/SECRET-KEY|hunter2/);
+    expect(published()).toContain(hostOf(first));
+    expect(published()).not.toMatch(/SECRET-KEY|hunter2/);
   });
 
   it.each([
     ['an answer', -32005, 'key SECRET-KEY of user (dXNlcjpodW50ZXIy) has no access'],
     ['a refusal of all', -32600, 'unauthorized: SECRET-KEY'],
-  ])('one that repeats its key in %s is told without it', async (_, code, message) => {
+  ])('one that repeats its key in %s is reported without it', async (_, code, message) => {
     const odd = await startFaultyNode((_request, response, body) => {
       const refusal = { jsonrpc: '2.0', id: 0, error: { code, message } };
       response.end(JSON.stringify(body.startsWith('[') && code === -32005 ? [refusal, { ...refusal, id: 1 }] : refusal));
@@ -101,8 +101,8 @@ describe('with two nodes,', () => {
     await expect(balance()).rejects.toThrow();
     chain = chainOf([withKey(odd.url.replace(/\/$/, '')), withKey(second.url)]);
     await balance();
-    expect(told()).toContain('[redacted]');
-    expect(told()).not.toMatch(/SECRET-KEY|hunter2|dXNlcjpodW50ZXIy/);
+    expect(published()).toContain('[redacted]');
+    expect(published()).not.toMatch(/SECRET-KEY|hunter2|dXNlcjpodW50ZXIy/);
   });
 
   it('one that hangs costs one wait, not one for every question', async () => {
@@ -144,14 +144,14 @@ describe('with two nodes,', () => {
     ['an internal error', { code: -32603, message: 'internal error' }],
     ['a rate limit', { code: -32005, message: 'rate limit exceeded' }],
     ['a spent quota', { code: -32000, message: 'daily request quota exceeded' }],
-  ])('one that answers %s is passed over', async (_what, error) => {
+  ])('one that answers %s is skipped', async (_what, error) => {
     first.onRequest(() => ({ answer: { error } }));
     await balance();
     expect(chain.endpoints()[0]).toMatchObject({ state: 'resting', lastError: { text: error.message } });
     expect(callsTo(second, 'eth_getBalance')).toBe(1);
   });
 
-  it('one that asks for patience with 429 gets as much as it asks for', async () => {
+  it('one that answers 429 rests as long as its Retry-After says', async () => {
     const recover = first.onRequest(() => ({ status: 429, headers: { 'retry-after': '30' } }));
     await balance();
     first.resetCounters();
@@ -166,7 +166,7 @@ describe('with two nodes,', () => {
     expect(first.counters().roundTrips).toBeGreaterThan(0);
   });
 
-  it('what a contract refuses is an answer, and nobody else is asked', async () => {
+  it('a revert is an answer, and the other node is not asked', async () => {
     await balance();
     first.onRequest((body) =>
       says(body, 'eth_getBalance') ? { answer: { error: { code: 3, message: 'execution reverted' } } } : undefined,
@@ -176,7 +176,7 @@ describe('with two nodes,', () => {
     expect(callsTo(second, 'eth_getBalance')).toBe(0);
   });
 
-  it('a lack of the block that is asked for sends the question elsewhere, but nobody to rest', async () => {
+  it('one that lacks the requested block sends the call to the other node, and neither rests', async () => {
     await balance();
     first.onRequest((body) =>
       says(body, 'eth_getBalance') ? { answer: { error: { code: -32000, message: 'header not found' } } } : undefined,
@@ -185,7 +185,7 @@ describe('with two nodes,', () => {
     expect(states()).toEqual(['ok', 'ok']);
   });
 
-  it('one that comes and goes is left alone longer each time, and nobody who asks notices', async () => {
+  it('one that fails now and then rests longer each time, and no caller sees a failure', async () => {
     let turn = 0;
     first.onRequest(() => ((turn += 1) % 2 === 0 ? 'refuse' : undefined));
     const rests = (): number => log.entries.filter(({ event }) => event === 'chain.endpoint-rests').length;

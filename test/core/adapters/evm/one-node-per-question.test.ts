@@ -15,7 +15,7 @@ const word = (number: number): string => `0x${number.toString(16).padStart(64, '
 const TOKENS = [1, 2, 3].map((number): Address => `0x${String(number).repeat(40)}`);
 const TRADER: Address = `0x${'a'.repeat(40)}`;
 
-/** Every amount it tells is its own number, so that one sees who answered. */
+/** Every amount is the node's own number, which shows who answered. */
 const provider =
   (own: number): Speak =>
   (method, params) => {
@@ -62,7 +62,7 @@ describe('the answers to one question', () => {
     expect(await amounts()).toEqual([2, 2, 2, 2, 2, 2]);
   });
 
-  it('come from one node over several round trips: one that dies in between is asked nothing more, and another everything', async () => {
+  it('come from one node over several round trips: when it fails in between, another node answers all of them', async () => {
     first.speak = (method, params) => (method === 'eth_getBlockByNumber' ? undefined : provider(1)(method, params));
     const { blocks } = await chain.logs(100n, 900n); // its headers are asked for after its logs
     expect(new Set(blocks.map(({ hash }) => hash))).toEqual(new Set([word(2)]));
@@ -81,7 +81,7 @@ describe('the answers to one question', () => {
     expect(Math.max(...lengths)).toBeGreaterThan(60);
   });
 
-  it('travel with those to another question of the same moment: an opening and what its callback will ask are one trip', async () => {
+  it('share a round trip with another request of the same moment: an opening and what its callback reads', async () => {
     await amounts();
     const before = first.heard.length;
     const words = (...numbers: number[]): string => `0x${numbers.map((number) => word(number).slice(2)).join('')}`;
@@ -114,7 +114,7 @@ describe('the answers to one question', () => {
 describe('a node of another chain', () => {
   const foreign: Speak = (method, params) => (method === 'eth_chainId' ? { result: hex(1) } : provider(2)(method, params));
 
-  it('is never believed, not even when no other is left', async () => {
+  it('is never used, not even when no other is left', async () => {
     second.speak = foreign;
     first.speak = () => undefined;
     await expect(chain.nativeBalance(TRADER)).rejects.toThrow(`it serves chain id 1, but arbitrum-sepolia is ${chainId}`);
@@ -122,7 +122,7 @@ describe('a node of another chain', () => {
     await expect(chain.nativeBalance(TRADER)).rejects.toThrow('it serves chain id 1');
   });
 
-  it('is not believed where the only one was before it failed', async () => {
+  it('is not used in place of the only one, which failed', async () => {
     chain = chainOf(first);
     expect(await amounts()).toEqual([1, 1, 1, 1, 1, 1]);
     first.speak = () => undefined;

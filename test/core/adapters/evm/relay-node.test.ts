@@ -5,7 +5,7 @@ import type { Chain } from '../../../../core/ports/chain.js';
 import { startJsonRpcNode, type JsonRpcNode, type Speak } from '../../../harness/servers/json-rpc-node.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
-/** What a relayer is told by two nodes of which the first is a bad one. */
+/** What the relayer receives from two nodes of which the first is faulty. */
 
 const definition = chainBySlug('arbitrum-sepolia');
 const WALLET = `0x${'ab'.repeat(20)}` as const;
@@ -54,12 +54,12 @@ describe('a transaction', () => {
     expect(states()).toEqual(['ok', 'ok']);
   });
 
-  it('that neither may send is refused by one of them, who is told by the host alone', async () => {
+  it('that neither may send is refused by one of them, which is named by its host alone', async () => {
     for (const node of [first, second]) spoil(node, 'eth_sendRawTransaction', { error: UNKNOWN_METHOD });
     expect(await chain.relay.send('0x02')).toEqual({ verdict: 'unknown', note: `${hostOf(first)}: ${UNKNOWN_METHOD.message}` });
   });
 
-  it('that is no good is refused by the first who sees it', async () => {
+  it('that is invalid is refused by the first node that receives it', async () => {
     spoil(first, 'eth_sendRawTransaction', { error: { code: -32000, message: 'insufficient funds for gas * price + value' } });
     expect(await chain.relay.send('0x02')).toMatchObject({ verdict: 'no-funds' });
     expect(times(second, 'eth_sendRawTransaction')).toBe(0);

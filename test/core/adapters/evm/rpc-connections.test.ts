@@ -34,18 +34,18 @@ describe('a node that has moved', () => {
     const node = await startFaultyNode((...given) => (given[0].url === '/v2/key' ? move('/v3/key?a=b', status) : answer)(...given));
     expect(await ask(withUser(`${node.url}v2/key`))).toEqual([{ id: 0, result: '0x1' }]);
     const user = `Basic ${Buffer.from('user:hunter2').toString('base64')}`;
-    expect(node.heard.map(({ path, user: heard }) => [path, heard])).toEqual([
+    expect(node.heard.map(({ path, user: sentUser }) => [path, sentUser])).toEqual([
       ['/v2/key', user],
       ['/v3/key?a=b', user],
     ]);
     expect(node.heard[1]?.body).toBe(node.heard[0]?.body);
   });
 
-  it('to somebody else is followed without a word of who asks, also on the way back', async () => {
-    const stranger = await startFaultyNode((_request, response) => void response.writeHead(307, { location: `${home.url}again` }).end());
-    const home = await startFaultyNode((...given) => (given[0].url === '/again' ? answer : move(`${stranger.url}there`))(...given));
+  it('to another host is followed without credentials, also on the way back', async () => {
+    const otherHost = await startFaultyNode((_request, response) => void response.writeHead(307, { location: `${home.url}again` }).end());
+    const home = await startFaultyNode((...given) => (given[0].url === '/again' ? answer : move(`${otherHost.url}there`))(...given));
     expect(await ask(withUser(home.url))).toEqual([{ id: 0, result: '0x1' }]);
-    expect([home.heard[0]?.user === undefined, stranger.heard[0]?.user, home.heard[1]?.user]).toEqual([false, undefined, undefined]);
+    expect([home.heard[0]?.user === undefined, otherHost.heard[0]?.user, home.heard[1]?.user]).toEqual([false, undefined, undefined]);
   });
 
   it('in circles is left after a few rounds', async () => {
@@ -59,7 +59,7 @@ describe('a node that has moved', () => {
     expect(await saidBy(ask(node.url))).toBe('cannot be reached (it has moved to no address)');
   });
 
-  it('from a safe address to one where others can listen and answer is nowhere', () => {
+  it('from https to plain http is not followed', () => {
     const place = rpcPlace('https://user:hunter2@node.example/v2');
     expect(movedTo(place, 'http://node.example/v2')).toBeNull();
     expect(movedTo(place, '//other.example/v3')).toMatchObject({ url: 'https://other.example/v3', isTls: true });
@@ -97,7 +97,7 @@ describe('a connection that is kept', () => {
     expect(ports.size).toBe(1);
   });
 
-  it.each(['reset', 'closed'] as const)('and %s just when we write costs nobody an answer', async (how) => {
+  it.each(['reset', 'closed'] as const)('and %s just when we write still gives an answer', async (how) => {
     const url = await startBytes((socket, nth) => {
       if (nth !== 2) return void socket.write(SIMPLE);
       if (how === 'reset') socket.resetAndDestroy();
@@ -108,23 +108,23 @@ describe('a connection that is kept', () => {
   });
 
   it('and always broken is a fault of the node after two tries', async () => {
-    let heard = 0;
-    const url = await startBytes((socket, nth) => (nth === 1 ? socket.write(SIMPLE) : ((heard += 1), socket.resetAndDestroy())));
+    let requests = 0;
+    const url = await startBytes((socket, nth) => (nth === 1 ? socket.write(SIMPLE) : ((requests += 1), socket.resetAndDestroy())));
     await ask(url);
     expect(await saidBy(ask(url))).toBe('cannot be reached (ECONNRESET)');
-    expect(heard).toBe(2);
+    expect(requests).toBe(2);
   });
 
-  it('and broken after the first word of an answer is not asked again', async () => {
-    let heard = 0;
+  it('and broken after the first bytes of an answer is not asked again', async () => {
+    let requests = 0;
     const url = await startBytes((socket, nth) => {
       if (nth === 1) return void socket.write(SIMPLE);
-      heard += 1;
+      requests += 1;
       socket.write('HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{', () => socket.resetAndDestroy());
     });
     await ask(url);
     expect(await saidBy(ask(url))).toBe('cannot be reached (ECONNRESET)');
-    expect(heard).toBe(1);
+    expect(requests).toBe(1);
   });
 
   it('carries a transaction again in the same bytes and no others', async () => {

@@ -29,7 +29,7 @@ describe('an answer', () => {
     expect(kinds).toEqual(['gzip', undefined]);
   });
 
-  it('that unpacks to more than anybody may say is left, and its connection with it', async () => {
+  it('that unpacks to more than the limit is dropped, and its connection with it', async () => {
     const bomb = gzipSync(Buffer.alloc(80 * 1024 * 1024, 0x20), { level: 1 });
     let isGone = false;
     const node = await startFaultyNode((request, response) => {

@@ -16,7 +16,7 @@ let nodes: JsonRpcNode[] = [];
 let calls: { from?: string; gas?: string; to?: string }[] = [];
 let chain: Chain;
 
-/** Two nodes that answer everything as usual, and calls of a wallet's code as told. */
+/** Two nodes that answer everything as usual, and calls of a wallet's code with the given verdicts. */
 async function start(verdicts: readonly ReturnType<Speak>[]): Promise<void> {
   nodes = await Promise.all(
     verdicts.map((verdict) =>

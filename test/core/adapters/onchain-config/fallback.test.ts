@@ -60,7 +60,7 @@ const markets = async (get: (path: string) => Promise<{ body: unknown }>): Promi
 };
 
 describe('a gateway that starts while the backend is away', () => {
-  it('says why it is not ready, stands on the chain alone after a quarter of a minute, notes that, and goes back when it can', async () => {
+  it('says why it is not ready, reads the chain alone after 15 seconds, notes that, and goes back when it can', async () => {
     await start();
     await eventually(ready, ({ status, reasons }) => status === 503 && reasons.join() === 'the config feed is down');
     expect((await beside.get(`${BASE}/markets`)).status).toBe(503);
@@ -82,7 +82,7 @@ describe('a gateway that starts while the backend is away', () => {
 });
 
 describe('a backend that goes away under a gateway', () => {
-  it('leaves it ready all the time: first on its last word, then on the chain', async () => {
+  it('leaves it ready all the time: first with the last configuration, then with the chain', async () => {
     wellAgain();
     await start();
     await eventually(ready, ({ status }) => status === 200);
