@@ -31,7 +31,7 @@ interface Tick {
   readonly price: bigint;
 }
 
-/** What a recorder makes of the ticks it heard, whichever those are. */
+/** What a recorder stores for the ticks it received. */
 function minutesOf(pairIndex: number, ticks: readonly Tick[]): MinuteCandle[] {
   const minutes = new Map<number, MinuteCandle>();
   for (const { at, price } of [...ticks].sort((a, b) => a.at - b.at)) {
@@ -54,12 +54,12 @@ const ticks: fc.Arbitrary<Tick[]> = fc.uniqueArray(
 );
 
 describe('minutes written by several gateways', () => {
-  it('come out as if one had heard everything, in any order and however often they are written', async () => {
+  it('are as if one gateway had received every tick, in any order and however often they are written', async () => {
     let pair = 0;
     await fc.assert(
-      fc.asyncProperty(ticks, fc.array(fc.nat(2), { minLength: 40, maxLength: 40 }), fc.boolean(), async (all, heardBy, reverse) => {
+      fc.asyncProperty(ticks, fc.array(fc.nat(2), { minLength: 40, maxLength: 40 }), fc.boolean(), async (all, receivers, reverse) => {
         pair += 1;
-        const [first, second] = [0, 1].map((who) => all.filter((_, at) => heardBy[at] === who || heardBy[at] === 2));
+        const [first, second] = [0, 1].map((who) => all.filter((_, at) => receivers[at] === who || receivers[at] === 2));
         const writes = [minutesOf(pair, first ?? []), minutesOf(pair, second ?? []), minutesOf(pair, first ?? [])];
         for (const batch of reverse ? writes.reverse() : writes) await store?.candles.merge('base', batch);
         expect(plain(await read(pair))).toEqual(plain(minutesOf(pair, all)));
@@ -114,7 +114,7 @@ describe('stored minutes', () => {
     expect((await read(3, 5 * MINUTE_MS)).map(({ minutes }) => minutes)).toEqual([3, 1, 1, 1]);
   });
 
-  it('are forgotten when they are old', async () => {
+  it('are deleted when they are old', async () => {
     await store?.candles.merge(
       'base',
       minutesOf(4, [

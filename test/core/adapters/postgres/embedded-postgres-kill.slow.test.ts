@@ -12,7 +12,7 @@ import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Clock } from '../../../../core/ports/clock.js';
 import { eventually, until } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
-import { nobodyIsLeftOn, processesOn, startOwner, type Owner } from './owner.js';
+import { untilNoProcessOn, processesOn, startOwner, type Owner } from './owner.js';
 
 let scratch: string;
 beforeAll(async () => (scratch = await makeTemporaryFolder('diamond-gateway-kill')));
@@ -25,7 +25,7 @@ const start = (folder: string): Promise<EmbeddedPostgres> =>
   startEmbeddedPostgres({ folder, log: createRecordedLog(), clock: systemClock });
 
 async function urlOf(owner: Owner): Promise<string> {
-  const { dataFolder, port } = await owner.tells('up');
+  const { dataFolder, port } = await owner.printed('up');
   const password = await readFile(path.join(String(dataFolder), '../password'), 'utf8');
   return `postgres://${ROLE}:${password}@127.0.0.1:${String(port)}/postgres`;
 }
@@ -87,7 +87,7 @@ describe('kill -9 of the process that owns the server', () => {
     expect(processesOn(path.join(folder, 'cluster.new-')).length).toBeGreaterThan(0);
     owner.kill('SIGKILL');
     await owner.ended;
-    await nobodyIsLeftOn(folder);
+    await untilNoProcessOn(folder);
     expect((await readdir(folder)).some((name) => name === 'cluster')).toBe(false);
     await expectRecovery(folder, []);
   });
@@ -99,7 +99,7 @@ describe('kill -9 of the process that owns the server', () => {
       await until(() => owner.lines.some(({ text }) => String(text).startsWith(word)));
       owner.kill('SIGKILL');
       await owner.ended;
-      await nobodyIsLeftOn(folder);
+      await untilNoProcessOn(folder);
     }
     await expectRecovery(folder, []);
   });
@@ -114,7 +114,7 @@ describe('kill -9 of the process that owns the server', () => {
       owner.kill('SIGKILL');
       await Promise.all([owner.ended, writer.stopped]);
       acknowledged.push(...writer.acknowledged);
-      if (round === 0) await nobodyIsLeftOn(folder);
+      if (round === 0) await untilNoProcessOn(folder);
     }
     await expectRecovery(folder, acknowledged);
   });
@@ -125,23 +125,23 @@ describe('kill -9 of the process that owns the server', () => {
     const writer = await write(await urlOf(owner), 0);
     await until(() => writer.acknowledged.length > 10);
     owner.askToStop();
-    await owner.tells('stopping');
+    await owner.printed('stopping');
     owner.kill('SIGKILL');
     await Promise.all([owner.ended, writer.stopped]);
-    await nobodyIsLeftOn(folder);
+    await untilNoProcessOn(folder);
     await expectRecovery(folder, writer.acknowledged);
   });
 
   it('together with the outer guard still leaves no process', async () => {
     const folder = path.join(scratch, 'guard');
     const owner = startOwner({ folder });
-    const { pid } = await owner.tells('up');
+    const { pid } = await owner.printed('up');
     const guard = parentOf(Number(pid));
     process.kill(owner.pid, 'SIGSTOP'); // so that it cannot notice
     process.kill(guard, 'SIGKILL');
     owner.kill('SIGKILL');
     await owner.ended;
-    await nobodyIsLeftOn(folder);
+    await untilNoProcessOn(folder);
     await expectRecovery(folder, []);
   });
 
@@ -149,7 +149,7 @@ describe('kill -9 of the process that owns the server', () => {
     const folder = path.join(scratch, 'orphan');
     const owner = startOwner({ folder });
     const writer = await write(await urlOf(owner), 0);
-    const { pid } = await owner.tells('up');
+    const { pid } = await owner.printed('up');
     await until(() => writer.acknowledged.length > 10);
     process.kill(owner.pid, 'SIGSTOP');
     for (const guard of processesOn(folder).filter((one) => nameOf(one) === 'bash')) process.kill(guard, 'SIGKILL');
@@ -163,7 +163,7 @@ describe('kill -9 of the process that owns the server', () => {
   it('and of every process but one that does not notice still lets the next start work', async () => {
     const folder = path.join(scratch, 'straggler');
     const owner = startOwner({ folder });
-    const { pid } = await owner.tells('up');
+    const { pid } = await owner.printed('up');
     const straggler = await aChildOf(Number(pid), folder);
     process.kill(straggler, 'SIGSTOP');
     process.kill(owner.pid, 'SIGSTOP');
@@ -243,7 +243,7 @@ describe('while its owner lives', () => {
     expect(log.entries.filter(({ event }) => event === 'postgres.died' || event === 'postgres.restarted')).toHaveLength(2);
   });
 
-  it('a guard that is killed takes the server along, and both come back', async () => {
+  it('a guard that is killed ends the server, and both are restarted', async () => {
     const pid = pidOf(server);
     const before = await rowsOf(server.url);
     process.kill(parentOf(pid), 'SIGKILL');
@@ -252,7 +252,7 @@ describe('while its owner lives', () => {
     expect(processesOn(folder)).not.toContain(pid);
   });
 
-  it('a backend that is killed is the business of the server alone', async () => {
+  it('a backend that is killed leaves the server process running', async () => {
     const pid = pidOf(server);
     const client = new pg.Client(server.url);
     client.on('error', () => undefined);
@@ -327,33 +327,36 @@ describe('while its owner lives', () => {
 });
 
 describe('two starters', () => {
-  it.each(['without data', 'on the same data'])('that race %s: one wins, the other is told who has the folder', async () => {
-    const folder = path.join(scratch, 'race');
-    const owners = [startOwner({ folder, manner: 'careless' }), startOwner({ folder, manner: 'careless' })];
-    await until(() => owners.every(({ lines }) => lines.some(({ event }) => event === 'up' || event === 'failed')));
-    const winner = owners.find(({ lines }) => lines.some(({ event }) => event === 'up'));
-    const loser = owners.find((owner) => owner !== winner);
-    expect(loser?.lines.at(-1)).toEqual({
-      event: 'failed',
-      problem: 'folder-in-use',
-      message: `The database folder ${folder} is in use by process ${winner?.pid}.`,
-    });
-    expect(await loser?.ended).toBe(1);
-    expect(await readdir(folder)).toEqual(['cluster']);
-    winner?.askToStop();
-    expect(await winner?.ended).toBe(0);
-    expect(processesOn(folder)).toEqual([]);
-  });
+  it.each(['without data', 'on the same data'])(
+    'that race %s: one wins, the other is refused with the process that has the folder',
+    async () => {
+      const folder = path.join(scratch, 'race');
+      const owners = [startOwner({ folder, manner: 'careless' }), startOwner({ folder, manner: 'careless' })];
+      await until(() => owners.every(({ lines }) => lines.some(({ event }) => event === 'up' || event === 'failed')));
+      const winner = owners.find(({ lines }) => lines.some(({ event }) => event === 'up'));
+      const loser = owners.find((owner) => owner !== winner);
+      expect(loser?.lines.at(-1)).toEqual({
+        event: 'failed',
+        problem: 'folder-in-use',
+        message: `The database folder ${folder} is in use by process ${winner?.pid}.`,
+      });
+      expect(await loser?.ended).toBe(1);
+      expect(await readdir(folder)).toEqual(['cluster']);
+      winner?.askToStop();
+      expect(await winner?.ended).toBe(0);
+      expect(processesOn(folder)).toEqual([]);
+    },
+  );
 });
 
 describe('Ctrl-C', () => {
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('(%s to the whole process group) leaves the server to its owner', async (signal) => {
     const folder = path.join(scratch, 'group');
     const owner = startOwner({ folder, inOwnGroup: true });
-    const { pid } = await owner.tells('up');
+    const { pid } = await owner.printed('up');
     const url = await urlOf(owner);
     process.kill(-owner.pid, signal);
-    await owner.tells(signal);
+    await owner.printed(signal);
     const client = new pg.Client(url);
     await client.connect();
     await client.query('select pg_sleep(0.1)');

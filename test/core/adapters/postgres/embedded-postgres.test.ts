@@ -121,7 +121,7 @@ describe('the embedded server', () => {
     expect(await ask(server.url, 'select word from kept')).toEqual([{ word: 'before' }]);
   });
 
-  it('lets nobody in with a wrong password, with none, or as another role', async () => {
+  it('refuses a wrong password, no password, and another role', async () => {
     const wrong = new URL(server.url);
     wrong.password = 'wrong';
     await expect(ask(wrong.href, 'select 1')).rejects.toMatchObject({ code: '28P01' });
@@ -157,7 +157,7 @@ describe('the embedded server', () => {
     for (const pid of processesOn(folder)) expect(readFileSync(`/proc/${pid}/environ`, 'utf8')).not.toContain('TEST_DATABASE_URL');
   });
 
-  it('keeps its data in a folder that is private to its account, and root runs it as somebody else', async () => {
+  it('keeps its data in a folder that is private to its account, and root runs it as another account', async () => {
     const data = await stat(server.dataFolder);
     expect(data.mode & 0o777).toBe(0o700);
     const status = readFileSync(`/proc/${server.pid()}/status`, 'utf8');
@@ -277,7 +277,7 @@ describe('a start that cannot be is one clear sentence:', () => {
 });
 
 describe('root and others', () => {
-  const somebody = aNormalUser();
+  const normalUid = aNormalUser();
 
   whenRoot('a normal user runs the server as itself, from a private copy where its package is incomplete and read-only', async () => {
     const native = path.join(scratch, 'roots-package/native');
@@ -285,11 +285,11 @@ describe('root and others', () => {
     await unlink(path.join(native, 'lib/libicuuc.so.60'));
     const folder = path.join(scratch, 'users/own');
     await mkdir(folder, { recursive: true });
-    await chown(path.dirname(folder), somebody, somebody);
-    await chown(folder, somebody, somebody);
-    const owner = startOwner({ folder, manner: 'careless', uid: somebody, binaries: native });
-    const { dataFolder } = await owner.tells('up');
-    expect((await stat(String(dataFolder))).uid).toBe(somebody);
+    await chown(path.dirname(folder), normalUid, normalUid);
+    await chown(folder, normalUid, normalUid);
+    const owner = startOwner({ folder, manner: 'careless', uid: normalUid, binaries: native });
+    const { dataFolder } = await owner.printed('up');
+    expect((await stat(String(dataFolder))).uid).toBe(normalUid);
     expect((await stat(path.join(folder, 'cluster'))).mode & 0o777).toBe(0o700);
     owner.askToStop();
     expect(await owner.ended).toBe(0);
@@ -301,11 +301,11 @@ describe('root and others', () => {
     await asRoot.stop();
   });
 
-  whenRoot('a normal user who may not write the folder is told so', async () => {
+  whenRoot('a normal user who may not write the folder is refused with that reason', async () => {
     const folder = path.join(scratch, 'roots-own');
     await mkdir(folder);
     await chmod(folder, 0o755);
-    const owner = startOwner({ folder, uid: somebody });
+    const owner = startOwner({ folder, uid: normalUid });
     expect(await owner.ended).toBe(1);
     expect(owner.lines.at(-1)).toEqual({
       event: 'failed',

@@ -10,25 +10,25 @@ import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { onSingleConnection } from '../../../harness/database/single-connection.js';
 
 let server: TestDatabase;
-/** Two replicas, each with one connection so that a broken one would be met again, and somebody who looks on. */
+/** Two replicas, each with one connection, so that a broken connection would be used again; a third client observes. */
 let replicas: readonly [Knex, Knex];
-let onlooker: Knex;
+let observer: Knex;
 
 const connect = (poolSize: number): Knex => connectDatabase({ url: server.url, log: createRecordedLog(), poolSize });
 
 beforeAll(async () => {
   server = await createTestDatabase();
-  // As some servers are set up: a transaction would see nothing of what was committed while it waited.
+  // Some servers have this default: a transaction then sees nothing that was committed while it waited.
   const [owner, name] = [connect(1), new URL(server.url).pathname.slice(1)];
   await owner.raw(`alter database ${name} set default_transaction_isolation = 'repeatable read'`);
   await owner.destroy();
   replicas = [connect(1), connect(1)];
-  onlooker = connect(4);
-  await onlooker.raw('create table kept (word text not null)');
+  observer = connect(4);
+  await observer.raw('create table kept (word text not null)');
 });
-beforeEach(() => onlooker.raw('delete from kept'));
+beforeEach(() => observer.raw('delete from kept'));
 afterAll(async () => {
-  await Promise.all([...replicas, onlooker].map((db) => db.destroy()));
+  await Promise.all([...replicas, observer].map((db) => db.destroy()));
   await server.drop();
 });
 
@@ -37,13 +37,13 @@ const LOCK: Question = {
   values: { name: 'the lock' },
 };
 const KEEP = statement('insert into kept (word) values (cast(:word as text)) returning word');
-/** One too many is what a second replica would make of it if it did not see the first. */
+/** A second replica would insert too if it did not see the row of the first. */
 const KEEP_FIRST = statement('insert into kept (word) select cast(:word as text) where not exists (select from kept) returning word');
 const words = async (): Promise<string[]> =>
-  (await onlooker<{ word: string }>('kept').select('word').orderBy('word')).map(({ word }) => word);
+  (await observer<{ word: string }>('kept').select('word').orderBy('word')).map(({ word }) => word);
 
 async function waitersForLocks(): Promise<number> {
-  const { rows } = await onlooker.raw<{ rows: [{ count: number }] }>(
+  const { rows } = await observer.raw<{ rows: [{ count: number }] }>(
     "select count(*)::int as count from pg_locks where locktype = 'advisory' and not granted",
   );
   return rows[0].count;
@@ -53,15 +53,15 @@ const untilWaiting = (count: number): Promise<number> => eventually(waitersForLo
 
 /** Holds the lock until its work is done. */
 const holding = (work: (trx: Knex.Transaction) => Promise<void>): Promise<void> =>
-  onlooker.transaction(async (trx) => {
+  observer.transaction(async (trx) => {
     await trx.raw("select pg_advisory_xact_lock(hashtextextended('the lock', 0))");
     await work(trx);
   });
 
-describe('two statements in one go', () => {
+describe('two statements in one round trip', () => {
   const insert: Question = { asked: statement('insert into kept (word) values (:word)'), values: { word: 'first' } };
 
-  it('are both done, and the second is answered', async () => {
+  it('both run, and the rows of the second are returned', async () => {
     expect(await askAll(replicas[0], [insert, { asked: KEEP, values: { word: 'second' } }])).toEqual([{ word: 'second' }]);
     expect(await words()).toEqual(['first', 'second']);
   });
@@ -92,7 +92,7 @@ describe('two statements in one go', () => {
     await expect(askAll(replicas[1], [LOCK, { asked: KEEP, values: { word: 'other' } }])).resolves.toHaveLength(1);
   });
 
-  it('see what they have waited for: of two replicas at one lock one passes', async () => {
+  it('see what was committed while they waited: of two replicas at one lock one inserts', async () => {
     let outcome: Promise<unknown[][]> = Promise.resolve([]);
     await holding(async () => {
       const both = replicas.map((db, at) => askAll(db, [LOCK, { asked: KEEP_FIRST, values: { word: `replica ${at}` } }]));
@@ -103,7 +103,7 @@ describe('two statements in one go', () => {
     expect(await words()).toHaveLength(1);
   });
 
-  it('see what was committed by whoever held the lock before them', async () => {
+  it('see what the previous holder of the lock committed', async () => {
     let waiting: Promise<unknown[]> = Promise.resolve([]);
     await holding(async (trx) => {
       waiting = askAll(replicas[0], [LOCK, { asked: KEEP_FIRST, values: { word: 'late' } }]);
@@ -114,7 +114,7 @@ describe('two statements in one go', () => {
     expect(await words()).toEqual(['early']);
   });
 
-  it('are neither of them done when the connection is lost in between, which is the fault of the database', async () => {
+  it('both roll back when the connection is lost in between, and the database counts as unavailable', async () => {
     let lost: Promise<unknown> = Promise.resolve(null);
     await holding(async (trx) => {
       lost = failureOf(askAll(replicas[0], [LOCK, { asked: KEEP, values: { word: 'lost' } }]));
@@ -138,19 +138,19 @@ describe('two statements in one go', () => {
   });
 });
 
-describe('a statement that a connection knows by name', () => {
+describe('a prepared statement of a connection', () => {
   const everything = statement('select * from kept');
-  const changed = (to: string) => onlooker.raw(`alter table kept alter column remark type ${to} using null`);
-  beforeAll(() => onlooker.raw('alter table kept add column remark text'));
+  const changed = (to: string) => observer.raw(`alter table kept alter column remark type ${to} using null`);
+  beforeAll(() => observer.raw('alter table kept add column remark text'));
 
-  it('is read anew after a replica of another release has changed the tables', async () => {
+  it('is prepared again after a replica of another release has changed the tables', async () => {
     await ask(replicas[0], everything, {});
     await changed('integer');
     expect(await ask(replicas[0], everything, {})).toEqual([]);
     expect(await ask(replicas[0], everything, {})).toEqual([]);
   });
 
-  it('is read anew behind another, and both are done once', async () => {
+  it('is prepared again behind another, and both run once', async () => {
     const insert: Question = { asked: statement('insert into kept (word) values (:word)'), values: { word: 'first' } };
     const look = statement('select *, 1 as one from kept');
     await askAll(replicas[0], [LOCK, { asked: look, values: {} }]);
@@ -159,7 +159,7 @@ describe('a statement that a connection knows by name', () => {
     expect(await words()).toEqual(['first']);
   });
 
-  it('is told anew to a server that has forgotten it', async () => {
+  it('is prepared again on a server that has dropped it', async () => {
     await ask(replicas[0], everything, {});
     await replicas[0].raw('deallocate all');
     expect(await ask(replicas[0], everything, {})).toEqual([]);

@@ -9,22 +9,22 @@ import { failureOf } from '../../../harness/checks/failure-of.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 let server: TestDatabase;
-let line: DatabaseProxy;
-/** With one connection, so that one left in the middle of a transaction would be met again. */
+let proxy: DatabaseProxy;
+/** With one connection, so that one left in the middle of a transaction would be used again. */
 let db: Knex;
-let onlooker: Knex;
+let observer: Knex;
 
 beforeAll(async () => {
   server = await createTestDatabase();
-  line = await openDatabaseLine(server.url);
+  proxy = await openDatabaseLine(server.url);
   const connect = (url: string, poolSize: number): Knex => connectDatabase({ url, log: createRecordedLog(), poolSize });
-  [db, onlooker] = [connect(line.url, 1), connect(server.url, 2)];
-  await onlooker.raw('create table kept (word text primary key)');
+  [db, observer] = [connect(proxy.url, 1), connect(server.url, 2)];
+  await observer.raw('create table kept (word text primary key)');
 });
-beforeEach(() => onlooker.raw("truncate kept; insert into kept values ('there')"));
+beforeEach(() => observer.raw("truncate kept; insert into kept values ('there')"));
 afterAll(async () => {
-  await Promise.all([db, onlooker].map((each) => each.destroy()));
-  await line.close();
+  await Promise.all([db, observer].map((each) => each.destroy()));
+  await proxy.close();
   await server.drop();
 });
 
@@ -32,28 +32,28 @@ const keeping = (word: string) => ({ asked: statement('insert into kept (word) v
 const WORDS = statement('select word from kept order by word');
 const LOCK_ALL = statement('select word from kept order by word for update');
 const words = async (): Promise<string[]> =>
-  (await onlooker('kept').select<{ word: string }[]>('word').orderBy('word')).map(({ word }) => word);
+  (await observer('kept').select<{ word: string }[]>('word').orderBy('word')).map(({ word }) => word);
 const run = <Result>(work: (steps: Steps) => Promise<Result>): Promise<Result> => inSteps(db, work);
-/** What is locked here would stop it; it does not wait for long. */
-const lockedByNobody = async (): Promise<void> => {
-  await onlooker.raw('select word from kept for update nowait');
+/** Fails at once where a row is still locked. */
+const expectNothingLocked = async (): Promise<void> => {
+  await observer.raw('select word from kept for update nowait');
 };
 
-describe('a transaction in steps', () => {
-  it('takes as many round trips as it has questions, and one for its end', async () => {
+describe('a pipelined transaction', () => {
+  it('takes one round trip for each query, and one for the commit', async () => {
     await run((steps) => steps.ask(WORDS, {}));
-    line.roundTrips();
+    proxy.roundTrips();
     await run(async (steps) => {
       steps.leave(keeping('a'), keeping('b'));
       await steps.ask(WORDS, {});
       steps.leave(keeping('c'));
       steps.leave(keeping('d'));
     });
-    expect(line.roundTrips()).toHaveLength(2);
+    expect(proxy.roundTrips()).toHaveLength(2);
     expect(await words()).toEqual(['a', 'b', 'c', 'd', 'there']);
   });
 
-  it('sees what it has left to be done, and nobody else does before its end', async () => {
+  it('sees its own deferred statements, which other connections do not see before the commit', async () => {
     const seen = await run(async (steps) => {
       steps.leave(keeping('a'));
       const own = await steps.ask<{ word: string }>(WORDS, {});
@@ -62,7 +62,7 @@ describe('a transaction in steps', () => {
     expect(seen).toEqual({ own: ['a', 'there'], others: ['there'] });
   });
 
-  it('keeps nothing and holds nothing when something left to be done fails', async () => {
+  it('rolls back and releases its locks when a deferred statement fails', async () => {
     const failure = await failureOf(
       run(async (steps) => {
         await steps.ask(LOCK_ALL, {});
@@ -70,13 +70,13 @@ describe('a transaction in steps', () => {
       }),
     );
     expect(failure).toMatchObject({ code: '23505' });
-    await lockedByNobody();
+    await expectNothingLocked();
     expect(await words()).toEqual(['there']);
     await run((steps) => Promise.resolve(steps.leave(keeping('after'))));
     expect(await words()).toEqual(['after', 'there']);
   });
 
-  it('is not told to be done when its work goes on after a failure', async () => {
+  it('fails when its work goes on after a failed statement', async () => {
     const failure = await failureOf(
       run(async (steps) => {
         steps.leave(keeping('a'), keeping('there'));
@@ -87,7 +87,7 @@ describe('a transaction in steps', () => {
     expect(await words()).toEqual(['there']);
   });
 
-  it('keeps nothing and holds nothing when its own work fails', async () => {
+  it('rolls back and releases its locks when its own work fails', async () => {
     const failure = await failureOf(
       run(async (steps) => {
         steps.leave(keeping('a'));
@@ -96,11 +96,11 @@ describe('a transaction in steps', () => {
       }),
     );
     expect(failure).toBeInstanceOf(RangeError);
-    await lockedByNobody();
+    await expectNothingLocked();
     expect(await words()).toEqual(['there']);
   });
 
-  it('is done once more when it lost against another', async () => {
+  it('runs again after a deadlock', async () => {
     let tries = 0;
     await run(async (steps) => {
       tries += 1;
@@ -112,25 +112,25 @@ describe('a transaction in steps', () => {
     expect(await words()).toEqual(['a', 'there']);
   });
 
-  it('is done once more, in full, when another release has changed the tables', async () => {
+  it('runs again, in full, when another release has changed the tables', async () => {
     const all = statement('select *, 2 as two from kept order by word');
     await run((steps) => steps.ask(all, {}));
-    await onlooker.raw('alter table kept add column remark text');
+    await observer.raw('alter table kept add column remark text');
     const rows = await run(async (steps) => {
       steps.leave(keeping('a'));
       return steps.ask(all, {});
     });
     expect(rows).toMatchObject([{ word: 'a', remark: null }, { word: 'there' }]);
     expect(await words()).toEqual(['a', 'there']);
-    await onlooker.raw('alter table kept drop column remark');
+    await observer.raw('alter table kept drop column remark');
   });
 
-  it('keeps nothing when the connection is lost, which is the fault of the database', async () => {
+  it('rolls back when the connection is lost, and the database counts as unavailable', async () => {
     const failure = await failureOf(
       run(async (steps) => {
         steps.leave(keeping('a'));
         const [row] = await steps.ask<{ pid: number }>(statement('select pg_backend_pid() as pid'), {});
-        await onlooker.raw('select pg_terminate_backend(?)', [row?.pid ?? 0]);
+        await observer.raw('select pg_terminate_backend(?)', [row?.pid ?? 0]);
         await steps.ask(WORDS, {});
       }),
     );

@@ -5,10 +5,10 @@ import { createTestDatabase, type TestDatabase } from '../../../harness/database
 import { eventually, until } from '../../../harness/time/eventually.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
-/** Two replicas, one of them on a line that can be cut. */
+/** Two replicas, one of them behind a proxy that can be cut. */
 
 let database: TestDatabase;
-let line: DatabaseProxy;
+let proxy: DatabaseProxy;
 let far: LeaseKeeper;
 let near: LeaseKeeper;
 
@@ -20,13 +20,13 @@ const keeperAt = (url: string): LeaseKeeper =>
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  line = await openDatabaseLine(database.url);
-  far = keeperAt(line.url);
+  proxy = await openDatabaseLine(database.url);
+  far = keeperAt(proxy.url);
   near = keeperAt(database.url);
 });
 afterAll(async () => {
   await Promise.all([far.close(), near.close()]);
-  await line.close();
+  await proxy.close();
   await database.drop();
 });
 
@@ -47,7 +47,7 @@ describe('a lease', () => {
     expect((await near.lease('one of many'))?.isHeld()).toBe(true);
   });
 
-  it('is the next one’s the moment it is given back, and others are kept', async () => {
+  it('can be taken again the moment it is given back, and other leases are kept', async () => {
     const [kept, given] = [await near.lease('kept'), await near.lease('given')];
     await given?.release();
     expect(await far.lease('given')).not.toBeNull();
@@ -57,21 +57,21 @@ describe('a lease', () => {
 
   it('ends with its connection, and is had again over the next one', async () => {
     const lease = await far.lease('reset');
-    line.reset();
+    proxy.reset();
     await until(() => lease?.isHeld() === false);
     expect((await taken(near, 'reset'))?.isHeld()).toBe(true);
     expect((await taken(far, 'another'))?.isHeld()).toBe(true);
   });
 
-  it('is doubted by who is cut off before anybody else can have it, which is within ten seconds', async () => {
+  it('is given up by a replica that is cut off before another can take it, which is within ten seconds', async () => {
     const lease = await far.lease('cut off');
     expect(lease?.isHeld()).toBe(true);
-    line.freeze();
+    proxy.freeze();
     const cutAt = Date.now();
     const next = await eventually(
       async () => {
         const got = await near.lease('cut off');
-        // The moment it was given to another one, the first must not believe in it any more.
+        // Once another replica has the lease, the first must no longer report it as held.
         return got === null ? null : { got, isDoubted: lease?.isHeld() === false };
       },
       (got) => got !== null,
@@ -79,7 +79,7 @@ describe('a lease', () => {
     );
     expect(next?.isDoubted).toBe(true);
     expect(Date.now() - cutAt).toBeLessThan(10_000);
-    line.heal();
+    proxy.heal();
     expect(lease?.isHeld()).toBe(false);
     expect(await far.lease('cut off').catch(() => null)).toBeNull();
     await next?.got.release();

@@ -17,8 +17,8 @@ export interface Owner {
   /** Its process is gone, though others may still hold its output. */
   readonly exited: Promise<void>;
   readonly pid: number;
-  /** Waits for something the process tells. */
-  readonly tells: (event: string) => Promise<LogLine>;
+  /** Waits for an event that the process prints. */
+  readonly printed: (event: string) => Promise<LogLine>;
   readonly kill: (signal: NodeJS.Signals) => void;
   /** Asks for a proper end without waiting for it. */
   readonly askToStop: () => void;
@@ -49,7 +49,7 @@ export function startOwner({ folder, manner = 'durable', binaries, uid, inOwnGro
     pid,
     exited: new Promise((resolve) => child.on('exit', () => resolve())),
     ended: new Promise((resolve) => child.on('close', resolve)),
-    async tells(event) {
+    async printed(event) {
       await eventually(
         () => lines.map((one) => one.event),
         (events) => events.includes(event) || events.includes('failed'),
@@ -78,7 +78,7 @@ function touches(pid: number, folder: string): boolean {
   }
 }
 
-export const nobodyIsLeftOn = async (folder: string): Promise<void> => {
+export const untilNoProcessOn = async (folder: string): Promise<void> => {
   await eventually(
     () => processesOn(folder),
     (pids) => pids.length === 0,

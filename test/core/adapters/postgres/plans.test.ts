@@ -70,7 +70,7 @@ describe('what is asked every second, or before every opening', () => {
     'the open jobs of a wallet': [OPEN.named, { wallet: WALLET }],
     'blocks that a reorganisation may still undo': [MINED_BLOCKS.named, { wallet: WALLET, blocks: 64 }],
     'what was in blocks that are gone': [SETTLED_IN.named, { wallet: WALLET, numbers: [ROWS], hashes: ['0x'], nonce: ROWS - 64 }],
-    'requests that nobody answered': [UNRECLAIMED.named, { triedBefore: 0, now: 5_000 }],
+    'unanswered requests': [UNRECLAIMED.named, { triedBefore: 0, now: 5_000 }],
     'cancels that are due, tried before or not': [TAKE_DUE, { now: 5_000, againAt: 6_000 }],
     "the day's loss": [countFor(['maxDailyLossUsd']), { trader: TRADER, day: (ROWS - 100) * 1000 }],
   };
@@ -120,13 +120,13 @@ describe('what is prepared by its name, and planned once for all values', () => 
   const TIMES = 7;
   const statements: Record<string, [Statement, Record<string, string>]> = {
     'the open jobs of a wallet': [OPEN, {}],
-    'those without a number': [QUEUED, { limit: '100', perTrader: '40', forExits: '20' }],
+    'jobs without a nonce': [QUEUED, { limit: '100', perTrader: '40', forExits: '20' }],
     'the state of a lane': [LANE, {}],
-    'numbers that nothing was sent with': [HOLES, { from: `${ROWS - 5}`, below: `${ROWS}` }],
-    'the number that a lane goes on with': [RESET_LANE, { nonce: `${ROWS + 1}` }],
+    'nonces that nothing was sent with': [HOLES, { from: `${ROWS - 5}`, below: `${ROWS}` }],
+    'the next nonce of a lane': [RESET_LANE, { nonce: `${ROWS + 1}` }],
     'blocks that a reorganisation may still undo': [MINED_BLOCKS, { blocks: '64' }],
     'what was in blocks that are gone': [SETTLED_IN, { numbers: `{${ROWS}}`, hashes: '{0x}', nonce: `${ROWS - 64}` }],
-    'requests that nobody answered': [UNRECLAIMED, { triedBefore: '0', now: '5000' }],
+    'unanswered requests': [UNRECLAIMED, { triedBefore: '0', now: '5000' }],
     'names of orders that still live': [LIVE_CLOIDS, { cloids: '{cloid 1,cloid 2}' }],
   };
 

@@ -52,22 +52,22 @@ it('leaves requests their connections while every chain is followed and every wa
   });
 });
 
-it('lends nobody a connection on which the server has fallen silent', async () => {
-  const line = await openDatabaseLine(server.url);
+it('lends no connection on which the server has fallen silent', async () => {
+  const proxy = await openDatabaseLine(server.url);
   const limits = { statementMs: 200, lockMs: 200, idleTransactionMs: 200 };
-  const db = connectDatabase({ url: line.url, log: createRecordedLog(), poolSize: 1, limits });
+  const db = connectDatabase({ url: proxy.url, log: createRecordedLog(), poolSize: 1, limits });
   const look = statement('select 1 as one');
   try {
     await ask(db, look, {});
-    line.abandon();
+    proxy.abandon();
     const failure: unknown = await ask(db, look, {}).catch((error: unknown) => error);
     expect(isUnavailable(failure)).toBe(true);
     expect(await ask(db, look, {})).toEqual([{ one: 1 }]);
-    line.abandon();
+    proxy.abandon();
     await expect(Promise.all([db.raw('select 1'), db.raw('select 1')])).rejects.toThrow('Connection terminated');
     await db.raw('select 1');
   } finally {
-    await line.close();
+    await proxy.close();
     await db.destroy();
   }
 });

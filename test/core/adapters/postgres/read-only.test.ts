@@ -31,7 +31,7 @@ const ODD_DEFAULTS = [
 ];
 
 let database: TestDatabase;
-/** Works on the database from another one, as whoever administers the server does. */
+/** Connects to another database of the server, as its administrator does. */
 let administrator: KnexStore['db'];
 let sandbox: TestVenue;
 let agent: AgentTrader;
@@ -70,7 +70,7 @@ const stored = async (): Promise<string> => {
   return rows[0]?.figures ?? '';
 };
 
-/** Reads without our own way in, which refuses a database that takes no writes. */
+/** Reads without our own pool, which refuses a database that takes no writes. */
 async function openReader(): Promise<KnexStore['db']> {
   const { default: knex } = await import('knex');
   return knex({ client: 'pg', connection: { connectionString: database.url, options: '-c statement_timeout=0' } });
@@ -84,7 +84,7 @@ describe('a gateway whose database has defaults of its own', () => {
 });
 
 describe('a gateway whose database takes no writes for a while', () => {
-  it('tells everybody to come back, stores nothing by halves, and goes on by itself', async () => {
+  it('answers 503, stores nothing by halves, and recovers by itself', async () => {
     const bot = await newFacadeTrader(sandbox);
     await setDefault('default_transaction_read_only = on');
     await endConnections();
@@ -121,7 +121,7 @@ describe('a gateway whose database takes no writes for a while', () => {
 });
 
 describe('connections to a server that takes no writes any more', () => {
-  it('are left by everybody, also by who holds a lease and who listens to the journal', async () => {
+  it('are closed by every user, also by lease holders and journal listeners', async () => {
     const own = await createEmptyTestDatabase();
     const log = createRecordedLog();
     const store = await openDatabase({ kind: 'server', url: own.url, poolSize: 1, clock: systemClock, log });

@@ -105,10 +105,10 @@ describe('a transaction', () => {
   });
 });
 
-/** A door to the database that can be shut. */
-async function createDoor(
+/** A TCP proxy before the database that can be closed, opened and silenced. */
+async function createTcpProxy(
   target: string,
-): Promise<{ url: string; shut: () => Promise<void>; open: () => Promise<void>; silence: () => void }> {
+): Promise<{ url: string; close: () => Promise<void>; open: () => Promise<void>; silence: () => void }> {
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let silent = false;
@@ -133,7 +133,7 @@ async function createDoor(
   return {
     url: url.href,
     open: () => listen(address.port),
-    shut: () =>
+    close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
         sockets.forEach((socket) => socket.destroy());
@@ -144,25 +144,25 @@ async function createDoor(
 
 describe('a database that is gone', () => {
   it('is NOT_READY to every caller until it is back, and then works without a restart', async () => {
-    const door = await createDoor(database.url);
-    const behind = createStore({ log, url: door.url });
+    const proxy = await createTcpProxy(database.url);
+    const behind = createStore({ log, url: proxy.url });
     await behind.ping();
-    await door.shut();
+    await proxy.close();
     await expect(behind.ping()).rejects.toMatchObject({ code: 'NOT_READY', status: 503 });
     await expect(behind.transaction((trx) => trx.raw('select 1'))).rejects.toMatchObject({ code: 'NOT_READY' });
     await expect(behind.instanceId()).rejects.toMatchObject({ code: 'NOT_READY' });
-    await door.open();
+    await proxy.open();
     await behind.ping();
     await behind.close();
-    await door.shut();
+    await proxy.close();
   });
 
   it('in the middle of a transaction is NOT_READY, and nothing of it stays', async () => {
-    const door = await createDoor(database.url);
-    const behind = createStore({ log, url: door.url });
+    const proxy = await createTcpProxy(database.url);
+    const behind = createStore({ log, url: proxy.url });
     const cut = behind.transaction(async (trx) => {
       await trx('accounts').insert({ id: 4n, balance: '1' });
-      await door.shut();
+      await proxy.close();
       await trx('accounts').insert({ id: 5n, balance: '1' });
     });
     await expect(cut).rejects.toMatchObject({ code: 'NOT_READY' });
@@ -189,15 +189,15 @@ describe('a database that is gone', () => {
   });
 
   it('that falls silent is NOT_READY too, instead of holding its callers for ever', async () => {
-    const door = await createDoor(database.url);
-    const behind = createStore({ log, url: door.url, limits: { statementMs: 100, lockMs: 100, idleTransactionMs: 1_000 } });
+    const proxy = await createTcpProxy(database.url);
+    const behind = createStore({ log, url: proxy.url, limits: { statementMs: 100, lockMs: 100, idleTransactionMs: 1_000 } });
     await behind.ping();
-    door.silence();
+    proxy.silence();
     await expect(behind.ping()).rejects.toMatchObject({ code: 'NOT_READY' });
-    await Promise.all([door.shut(), behind.close()]);
+    await Promise.all([proxy.close(), behind.close()]);
   });
 
-  it('is no excuse for a question that is wrong', async () => {
+  it('does not hide an error in the statement', async () => {
     await expect(store.transaction((trx) => trx.raw('select * from nowhere'))).rejects.toMatchObject({ code: '42P01' });
   });
 });
@@ -215,15 +215,15 @@ describe('opening', () => {
   });
 
   it('waits for a server that comes up together with us', async () => {
-    const door = await createDoor(database.url);
-    await door.shut();
-    const opening = openDatabase({ kind: 'server', url: door.url, clock: systemClock, log });
+    const proxy = await createTcpProxy(database.url);
+    await proxy.close();
+    const opening = openDatabase({ kind: 'server', url: proxy.url, clock: systemClock, log });
     while (!log.entries.some(({ event }) => event === 'store.waiting')) await systemClock.sleep(10);
-    await door.open();
+    await proxy.open();
     const opened = await opening;
     await opened.ping();
     await opened.close();
-    await door.shut();
+    await proxy.close();
   });
 
   it('ends when it is interrupted', async () => {

@@ -28,7 +28,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** The server reads its key only if nobody else can. */
+/** The server reads its key only if no other account can. */
 async function serveTls({ key, cert }: Certified): Promise<void> {
   const { uid, gid } = await stat(server.dataFolder);
   for (const [name, text] of Object.entries({ 'own.key': key, 'own.crt': cert })) {
@@ -92,7 +92,7 @@ describe('a database server with a certificate', () => {
     ['by the authority that is named', { sslmode: 'verify-full', ca: ours.cert }, true],
     ['by the authority that is named, which asks for it by itself', { ca: ours.cert }, true],
     ['by one of several authorities that are named', { sslmode: 'require', ca: `${others.cert}\n${ours.cert}` }, true],
-    ['by nobody we know, where that is allowed', { sslmode: 'no-verify' }, true],
+    ['by an unknown authority, where that is allowed', { sslmode: 'no-verify' }, true],
     ['that is not asked for', { sslmode: 'disable' }, false],
     ['where nothing is said', {}, false],
   ] as const)('%s: every connection is as it was asked for', async (_which, wish, isEncrypted) => {
@@ -100,7 +100,7 @@ describe('a database server with a certificate', () => {
   });
 
   it.each([
-    ['nobody named its authority', { sslmode: 'require' }],
+    ['its authority is not named', { sslmode: 'require' }],
     ['another authority is named', { sslmode: 'verify-full', ca: others.cert }],
     ['it is for another name', { ca: ours.cert, host: 'localhost' }],
   ] as const)('is refused at once when %s, with what to do about it and no password', async (_why, wish) => {

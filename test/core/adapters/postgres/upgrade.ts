@@ -2,7 +2,7 @@ import type { Row } from './schema.js';
 
 type Contents = ReadonlyMap<string, readonly Row[]>;
 
-/** Every row is there as it was; columns and rows may have come to it. */
+/** Every row is there as it was; columns and rows may have been added. */
 export function expectKept(before: Contents, after: Contents): void {
   for (const [table, rows] of before) {
     const [first] = rows;
