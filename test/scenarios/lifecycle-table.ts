@@ -47,7 +47,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the transaction is mined but reverted, hash unknown',
     move: 'prepared → expired',
-    proof: elsewhere('core/indexer/failed-orders.test.ts', 'lapses while nobody knows the hash'),
+    proof: elsewhere('core/indexer/failed-orders.test.ts', 'expires while its hash is unknown'),
   },
   { row: 'expiresAt passes, nothing on chain', move: 'prepared → expired', proof: 'lapsed' },
   {
@@ -66,7 +66,7 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'a hash of an expired order becomes known',
     move: 'expired → expired',
-    proof: elsewhere('core/indexer/failed-orders.test.ts', 'nobody has ever seen does not keep the order alive'),
+    proof: elsewhere('core/indexer/failed-orders.test.ts', 'that is on no node does not keep the order from expiring'),
   },
   { row: 'the oracle executes', move: 'pending → filled', proof: 'executed' },
   {
@@ -105,7 +105,7 @@ export const ORDER_ROWS: readonly Row[] = [
     move: null,
     proof: elsewhere(
       'core/indexer/own-reorganisation.test.ts',
-      'that takes back %s, %i blocks deep, leaves the order as the chain has it, and tells the way there',
+      'that takes back %s, %i blocks deep, leaves the order as the chain has it, and journals each step',
     ),
   },
   {
@@ -136,12 +136,12 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the level is set after its order had expired',
     move: 'expired → open',
-    proof: elsewhere('core/indexer/level-orders.test.ts', 'land after it had expired, and it rests'),
+    proof: elsewhere('core/indexer/level-orders.test.ts', 'is mined after it had expired, and it rests'),
   },
   {
     row: 'the transaction that sets the level is mined but reverted',
     move: 'prepared → rejected',
-    proof: elsewhere('core/indexer/level-orders.test.ts', 'that failed reject it once their hash is known'),
+    proof: elsewhere('core/indexer/level-orders.test.ts', 'that failed rejects it once its hash is known'),
   },
   {
     row: 'the block that set, moved, removed or hit the level is reorganised away, one to five blocks deep',

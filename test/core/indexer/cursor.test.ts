@@ -1,7 +1,7 @@
 import type { ChainCursor, Checkpoint } from '../../../core/ports/stores/tracking.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
-/** Blocks in which nothing happened move the cursor by one statement, which has to hold against everybody else who moves it. */
+/** Blocks in which nothing happened move the cursor by one statement, which must be safe against other replicas that move it. */
 
 const CHAIN = 'base';
 let replicas: Replicas;
@@ -24,26 +24,26 @@ const begin = (number: number) =>
     await unit.cursor();
     unit.setCursor(at(number));
   });
-const stands = () => stores[1].tracking.cursor(CHAIN);
+const storedCursor = () => stores[1].tracking.cursor(CHAIN);
 const passedBelow = (number: number) => stores[1].tracking.checkpoints(CHAIN, BigInt(number), 3);
 
 describe('a cursor that passes quiet blocks', () => {
-  it('is moved by one of two replicas that believe in the same block', async () => {
+  it('is moved by one of two replicas that are at the same block', async () => {
     await begin(10);
     const moves = await Promise.all(stores.map(({ tracking }) => tracking.pass(CHAIN, at(10), block(12), [block(11), block(12)])));
     expect(moves.sort()).toEqual([false, true]);
-    expect(await stands()).toEqual(at(12));
+    expect(await storedCursor()).toEqual(at(12));
     expect(await passedBelow(20)).toEqual([block(12), block(11), block(10)]);
   });
 
-  it('stays where it is for whoever believes in a block of another branch, and nothing of that branch is remembered', async () => {
+  it('is not moved by a replica on a block of another branch, and nothing of that branch is stored', async () => {
     await begin(10);
     expect(await stores[1].tracking.pass(CHAIN, at(10, 'b'), block(11, 'b'), [block(11, 'b')])).toBe(false);
-    expect(await stands()).toEqual(at(10));
+    expect(await storedCursor()).toEqual(at(10));
     expect((await passedBelow(20))[0]).toEqual(block(10));
   });
 
-  it('waits for a step that takes blocks back, and does not go on from what is gone', async () => {
+  it('waits for a transaction that takes blocks back, and does not go on from a removed block', async () => {
     await begin(10);
     expect(await stores[0].tracking.pass(CHAIN, at(10), block(12), [block(11), block(12)])).toBe(true);
     const late: Promise<boolean>[] = [];
@@ -53,7 +53,7 @@ describe('a cursor that passes quiet blocks', () => {
       unit.setCursor(at(10));
     });
     expect(await Promise.all(late)).toEqual([false]);
-    expect(await stands()).toEqual(at(10));
+    expect(await storedCursor()).toEqual(at(10));
     expect((await passedBelow(20))[0]).toEqual(block(10));
     expect(await stores[1].tracking.pass(CHAIN, at(10), block(11, 'b'), [block(11, 'b')])).toBe(true);
     expect((await passedBelow(20)).slice(0, 2)).toEqual([block(11, 'b'), block(10)]);

@@ -56,7 +56,7 @@ describe('an order whose transaction was mined and failed', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('is rejected in time, however many hashes that nobody has seen were reported before it', async () => {
+  it('is rejected in time, however many unknown hashes were reported before it', async () => {
     const flood = await newTrader(chain);
     const junk = await Promise.all(Array.from({ length: 110 }, () => own.place(flood, { maxUnsent: 1_000, forMs: 600_000 })));
     for (const { id } of junk) await record(id, `0x${id.toString(16).padStart(64, '0')}`);
@@ -101,7 +101,7 @@ describe('an order whose transaction was mined and failed', () => {
     expect((await own.reaches(trader, id, 'rejected')).order).toMatchObject({ reason: 'OTHER', txHash: hash });
   });
 
-  it('lapses while nobody knows the hash', async () => {
+  it('expires while its hash is unknown', async () => {
     const { id } = await failing(trader, { forMs: 3_000 });
     expect((await own.reaches(trader, id, 'expired')).order.reason).toBeNull();
   });
@@ -127,7 +127,7 @@ describe('a transaction that failed', () => {
   const minedIn = async (hash: `0x${string}`): Promise<bigint> => (await venue.chain.transaction(hash))?.mined?.blockNumber ?? -1n;
   const silentIn = async (block: bigint) => (await venue.chain.logs(block, block)).silent;
 
-  it('is what its block holds in silence', async () => {
+  it('is listed among the transactions of its block without logs', async () => {
     const { hash } = await failing(trader);
     const { data } = await own.place(trader);
     const fine = await own.send(trader, data);
@@ -136,7 +136,7 @@ describe('a transaction that failed', () => {
     expect((await venue.chain.logs(0n, 20n)).silent).toBeNull();
   });
 
-  it('is asked for at once where a block held it in silence, otherwise now and then', async () => {
+  it('is looked up at once when a block holds it without logs, otherwise now and then', async () => {
     const { id, data } = await own.place(trader, { forMs: 600_000 });
     const hash = `0x${'6f'.repeat(32)}` as const;
     await record(id, hash);
@@ -166,7 +166,7 @@ describe('a transaction that failed', () => {
 });
 
 describe('a hash that is not the order’s', () => {
-  it('of a failed transaction rejects nothing; the order lapses', async () => {
+  it('of a failed transaction rejects nothing; the order expires', async () => {
     const other = await failing(trader);
     const { id } = await own.place(trader, { trade: TOO_MUCH, forMs: 2_000 });
     await record(id, other.hash);
@@ -174,7 +174,7 @@ describe('a hash that is not the order’s', () => {
     expect(order.reason).toBeNull();
   });
 
-  it('nobody has ever seen does not keep the order alive', async () => {
+  it('that is on no node does not keep the order from expiring', async () => {
     const { id } = await own.place(trader, { forMs: 500 });
     await record(id, `0x${'5e'.repeat(32)}`);
     await own.reaches(trader, id, 'expired');

@@ -63,7 +63,7 @@ async function openAt(
 }
 
 describe('a wallet outside the gateway', () => {
-  it('opens and closes a position, and every read tells it', async () => {
+  it('opens and closes a position, and every read shows it', async () => {
     const trader = await newTrader(chain);
     const order = await openAt(trader, 1, '3000', { sl: price(2900), tp: price(3500) });
     const [position] = await positions(trader);
@@ -184,9 +184,9 @@ describe('a wallet outside the gateway', () => {
     await send(trader, diamondCall('updateTp', [0, price(3333)]));
     await send(trader, diamondCall('updateSl', [0, price(2900)]));
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-    const told = (await fills(trader)).map((fill) => [fill.action, formatDecimal(fill.collateral)]);
-    expect(told.map(([action]) => action)).toEqual(['leverage', 'decrease', 'increase', 'open']);
-    expect(told.slice(1).map(([, amount]) => amount)).toEqual(['30', '50', '100']);
+    const fillsOfPosition = (await fills(trader)).map((fill) => [fill.action, formatDecimal(fill.collateral)]);
+    expect(fillsOfPosition.map(([action]) => action)).toEqual(['leverage', 'decrease', 'increase', 'open']);
+    expect(fillsOfPosition.slice(1).map(([, amount]) => amount)).toEqual(['30', '50', '100']);
   });
 
   it('is refused with the reason of the chain; it waits, times out, and is filled late or taken back', async () => {

@@ -18,7 +18,7 @@ import { storedOrders } from '../../harness/traders/stored-orders.js';
 import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 import { throughUrl } from '../../scenarios/through-url.js';
 
-/** Orders that are the take profit or stop loss of a position, through all that a chain does to transactions. */
+/** Orders that are a TP/SL trigger of a position, through all that a chain does to transactions. */
 
 const [BTC, SOL] = [0, 2];
 let sandbox: TestVenue;
@@ -44,7 +44,7 @@ async function openPosition(): Promise<void> {
   position = await agent.position();
 }
 
-/** The gateway has heard of it, so that the next order expects it. */
+/** Waits until the feed has the price, so that the next order expects it. */
 const priceIs = async (at: string, pair = SOL): Promise<void> => {
   sandbox.controls.prices.jump(pair, at);
   await eventually(
@@ -100,7 +100,7 @@ const slot = async (): Promise<number> => (await agent.trader.trades())[0]?.inde
 const isSlow = process.env['SLOW_TESTS'] === '1';
 const depthsOf = (at: number): readonly number[] => (isSlow ? DEPTHS : DEPTHS.slice(at % DEPTHS.length).slice(0, 1));
 
-describe('a reorganisation of an order that is a level of a position', () => {
+describe('a reorganisation of an order that is a TP/SL trigger', () => {
   beforeAll(openPosition);
 
   it('leaves it as it was, whatever it takes back, however deep', async () => {
@@ -149,10 +149,10 @@ describe('a reorganisation of an order that is a level of a position', () => {
   });
 });
 
-describe('the bytes of an order that is a level of a position', () => {
+describe('the call data of an order that is a TP/SL trigger', () => {
   beforeAll(openPosition);
 
-  it('mined again while it stands change nothing, and once it is gone make an order of their own', async () => {
+  it('mined again while it is open changes nothing, and once it is closed makes a new order', async () => {
     const { id, transaction } = await make(reducing('limit', '160', { clientId: 'once' }));
     await agent.send(transaction);
     await agent.reaches(id, 'open');
@@ -178,7 +178,7 @@ describe('the bytes of an order that is a level of a position', () => {
     await agent.send(prepared(await agent.cancel(idOf(again ?? {}))));
   });
 
-  it('land after it had expired, and it rests', async () => {
+  it('is mined after it had expired, and it rests', async () => {
     const { id, transaction } = await make(reducing('stop', '145'));
     await sandbox.gateway.store.orders.expire(chain.definition.slug, transaction.expiresAt);
     expect(await statusOf(id)).toBe('expired');
@@ -187,7 +187,7 @@ describe('the bytes of an order that is a level of a position', () => {
     await viewEqualsChain();
   });
 
-  it('are told apart from those of the other level in one transaction', async () => {
+  it('is distinguished from that of the other trigger in one transaction', async () => {
     const [tp, sl] = [await make(reducing('limit', '160')), await make(reducing('stop', '145'))];
     const both = diamondCall('multicall', [[tp.transaction.data, sl.transaction.data]]);
     await agent.trader.send(chain.definition.diamond, both);
@@ -196,7 +196,7 @@ describe('the bytes of an order that is a level of a position', () => {
     await viewEqualsChain();
   });
 
-  it('of a move that lands after another took the level leave both where they are', async () => {
+  it('of a move that is mined after another order replaced it leaves both canceled', async () => {
     const id = await rest('limit', '160');
     const late = prepared(await agent.update(id, { price: '165' }));
     const next = await rest('limit', '161');
@@ -207,7 +207,7 @@ describe('the bytes of an order that is a level of a position', () => {
     await viewEqualsChain();
   });
 
-  it('that failed reject it once their hash is known', async () => {
+  it('that failed rejects it once its hash is known', async () => {
     const { id, transaction } = await make(reducing('limit', '160'));
     await agent.send(prepared(await agent.close(String(position['id']))));
     await eventually(
@@ -222,10 +222,10 @@ describe('the bytes of an order that is a level of a position', () => {
   });
 });
 
-describe('a position with levels that are orders', () => {
+describe('a position with TP/SL triggers that are orders', () => {
   beforeAll(openPosition);
 
-  it('is told and changed by a gateway that started afterwards as by the one that made it', async () => {
+  it('is served and changed by a gateway that started afterwards as by the first one', async () => {
     const id = await rest('limit', '160');
     const beside = await startSecondGateway(sandbox);
     try {
@@ -249,7 +249,7 @@ describe('a position with levels that are orders', () => {
     await viewEqualsChain();
   });
 
-  it('tells of a stop loss that came nearer with the leverage', async () => {
+  it('shows the stop loss that the contract moved with the leverage', async () => {
     const sl = await rest('stop', '137');
     await agent.send(prepared(await agent.adjust(String(position['id']), { leverage: '40' })));
     const now = await eventually(
@@ -262,9 +262,9 @@ describe('a position with levels that are orders', () => {
     await viewEqualsChain();
   });
 
-  it('gives each of several of the same size its own', async () => {
+  it('of the same size as another has its own trigger', async () => {
     await priceIs('60000', BTC);
-    // So small that the second moves the price by nothing anybody can see.
+    // So small that the second moves the price by less than one digit.
     const tiny = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.001', leverage: '5' };
     await agent.place(tiny, 'filled');
     await agent.place(tiny, 'filled');

@@ -37,8 +37,8 @@ const count = (trader: ChainTrader, orders: number) =>
     (all) => all.length === orders && all.every(({ order }) => order.status !== 'prepared'),
   );
 
-describe('bytes that were handed out', () => {
-  it('are the order that was prepared, from the request to the fill, whether or not anybody says so', async () => {
+describe('call data that was handed out', () => {
+  it('is the prepared order, from the request to the fill, whether or not its hash is reported', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await own.place(trader, { order: { clientId: 'first' } });
     const hash = await own.send(trader, data);
@@ -50,13 +50,13 @@ describe('bytes that were handed out', () => {
       hashes: [hash],
     });
     expect(await own.all(trader)).toHaveLength(1);
-    const told = await own.journal(trader);
-    expect(told.slice(0, 2)).toEqual([`order ${id} prepared`, `order ${id} pending`]);
-    expect(told).toEqual([...told.slice(0, 2), `order ${id} filled`, 'fill', 'position']);
+    const entries = await own.journal(trader);
+    expect(entries.slice(0, 2)).toEqual([`order ${id} prepared`, `order ${id} pending`]);
+    expect(entries).toEqual([...entries.slice(0, 2), `order ${id} filled`, 'fill', 'position']);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('rest as the chain stores them, the stop loss clamped', async () => {
+  it('rests as the chain stores it, the stop loss clamped', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await own.place(trader, { trade: { ...LIMIT, sl: price(1) } });
     await own.send(trader, data);
@@ -67,7 +67,7 @@ describe('bytes that were handed out', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('tell identical twins apart', async () => {
+  it('distinguishes identical twins', async () => {
     const trader = await newTrader(chain);
     const twins = [
       await own.place(trader, { trade: LIMIT }),
@@ -81,7 +81,7 @@ describe('bytes that were handed out', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('make an order of their own when they are mined a second time', async () => {
+  it('makes a new order when it is mined a second time', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await own.place(trader, { trade: LIMIT, order: { clientId: 'once' } });
     await own.send(trader, data);
@@ -94,7 +94,7 @@ describe('bytes that were handed out', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('bring an order back that had expired, and its spending with it', async () => {
+  it('reopens an order that had expired, and counts its spending again', async () => {
     const trader = await newTrader(chain);
     const now = Date.now();
     const { id, data } = await own.place(trader, { trade: LIMIT, spend: { usd: '1000', cap: '1000' }, now, forMs: 1 });
@@ -111,7 +111,7 @@ describe('bytes that were handed out', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('are found where a smart account has wrapped them, several orders in one transaction', async () => {
+  it('is found where a smart account has wrapped it, several orders in one transaction', async () => {
     const trader = await newTrader(chain);
     const [small, large, market] = [
       await own.place(trader, { trade: LIMIT }),
@@ -126,7 +126,7 @@ describe('bytes that were handed out', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('are one order even if one transaction holds them twice; the other is a repeat', async () => {
+  it('is one order even if one transaction holds it twice; the other is a repeat', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await own.place(trader, { trade: LIMIT });
     await own.send(trader, diamondCall('multicall', [[data, data]]));
@@ -136,17 +136,17 @@ describe('bytes that were handed out', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('mean nothing in the hands of another trader', async () => {
+  it('is not linked when another trader sends it', async () => {
     const [owner, other] = [await newTrader(chain), await newTrader(chain)];
     const { id, data } = await own.place(owner, { trade: LIMIT });
     await own.send(other, data);
-    const [stranger] = await count(other, 1);
-    expect(stranger?.id).not.toBe(id);
+    const [foreign] = await count(other, 1);
+    expect(foreign?.id).not.toBe(id);
     expect((await own.find(owner, id)).order.status).toBe('prepared');
-    expect(stranger && (await own.find(other, stranger.id)).repeatOf).toBeNull();
+    expect(foreign && (await own.find(other, foreign.id)).repeatOf).toBeNull();
   });
 
-  it('mean nothing once a byte of them is another, tag or no tag', async () => {
+  it('is not linked once a byte differs, tag or no tag', async () => {
     const trader = await newTrader(chain);
     const tag = newTag();
     const { id } = await own.place(trader, { trade: LIMIT, tag });
@@ -201,7 +201,7 @@ describe('a resting order that is replaced', () => {
     expect((await own.journal(trader)).at(-1)).toBe(`correction ${id} open`);
   });
 
-  it('is two orders when nobody announced it', async () => {
+  it('is two orders when it was not announced', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await own.place(trader, { trade: LIMIT });
     await own.send(trader, data);

@@ -72,8 +72,8 @@ const open = (of: ChainTrader) => listOpenOrders(gateway, venue, lowerOf(of));
 const rows = async (of: ChainTrader) =>
   (await gateway.store.account.liveOrders(CHAIN, lowerOf(of))).map(({ id, orderKey }) => `${id} ${orderKey ?? ''}`);
 
-describe('what was open before our memory begins', () => {
-  it('is there when somebody asks, once, with the time it was made', async () => {
+describe('an order that was open before the indexer started', () => {
+  it('is listed on the first request, once, with the time it was made', async () => {
     expect(await gateway.store.account.liveOrders(CHAIN, lowerOf(trader))).toEqual([]);
     await Promise.all([open(trader), open(trader), open(trader)]);
     const orders = await open(trader);

@@ -80,8 +80,8 @@ async function answered(
   await calm();
   chain.setOraclePolicy(1, policy);
   await own.reaches(trader, id, after);
-  const story = await sandbox.gateway.store.orders.timeline(CHAIN, (await own.find(trader, id)).order.trader, id);
-  const hash = story?.events.at(-1)?.event.place.txHash;
+  const timeline = await sandbox.gateway.store.orders.timeline(CHAIN, (await own.find(trader, id)).order.trader, id);
+  const hash = timeline?.events.at(-1)?.event.place.txHash;
   if (!hash) throw new Error('nothing answered');
   return { id, hash, before: 'pending', after };
 }
@@ -93,7 +93,7 @@ describe('a reorganisation of an order made here', () => {
   const cases = Object.entries(SCENES).flatMap(([kind, scene], at) => depthsOf(at).map((depth) => [kind, depth, scene] as const));
 
   it.each(cases)(
-    'that takes back %s, %i blocks deep, leaves the order as the chain has it, and tells the way there',
+    'that takes back %s, %i blocks deep, leaves the order as the chain has it, and journals each step',
     async (_kind, depth, scene) => {
       const trader = await newTrader(chain);
       const { id, hash, before, after } = await scene(trader);

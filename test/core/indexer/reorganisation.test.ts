@@ -113,7 +113,7 @@ describe('a reorganisation', () => {
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
   });
 
-  it('is told', () => {
+  it('is logged', () => {
     expect(sandbox.log.entries.filter(({ event }) => event === 'chain.reorganised').length).toBeGreaterThan(0);
   });
 });

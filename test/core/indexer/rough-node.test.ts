@@ -15,7 +15,7 @@ import { orderDraft } from '../../harness/traders/order-draft.js';
 import { firstChain } from '../../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
-/** A gateway with a database of its own, and between it and the node somebody who does what nodes and networks do. */
+/** A gateway with a database of its own, behind a proxy that causes the faults of nodes and networks. */
 
 const CHAIN = 'arbitrum-sepolia';
 const LIMIT = { tradeType: 1, openPrice: price(30_000) };
@@ -134,7 +134,7 @@ describe('a follower on a rough node', () => {
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 
-  it('finds logs that a node told later than their block, and the order they belong to', async () => {
+  it('finds logs that a node returned later than their block, and the order they belong to', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await place(gateway, trader);
     const reveal = proxy.onRequest((body) => withoutLogsOf(trader, body));
@@ -155,7 +155,7 @@ describe('a follower on a rough node', () => {
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 
-  it('reads again from a take profit that it was told only after the position had another', async () => {
+  it('reads again from a take profit whose log came only after the position had another', async () => {
     const trader = await newTrader(chain);
     await trader.open({ openPrice: price(60_000) });
     const [{ index } = { index: 0 }] = await eventually(
@@ -183,8 +183,8 @@ describe('a follower on a rough node', () => {
     await reaches(gateway, trader, id, 'canceled');
     end();
     expect(askedFrom[0]).toBe(blockNumber);
-    const story = await gateway.gateway.store.orders.timeline(CHAIN, lowerOf(trader), id);
-    expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'guarded', 'guardGone']);
+    const timeline = await gateway.gateway.store.orders.timeline(CHAIN, lowerOf(trader), id);
+    expect(timeline?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'guarded', 'guardGone']);
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 
@@ -193,15 +193,15 @@ describe('a follower on a rough node', () => {
     ['a list', []],
     ['a text', 'soon'],
   ])('goes on when the node once gave %s for its newest block', async (_, nonsense) => {
-    let told = 0;
+    let sent = 0;
     const end = proxy.onRequest((body) => {
       const isHead = questionsIn(body).some(({ method, params }) => method === 'eth_getBlockByNumber' && params?.[0] === 'latest');
       if (!isHead || Array.isArray(body)) return undefined;
-      told += 1;
+      sent += 1;
       return { answer: { result: nonsense } };
     });
     await eventually(
-      () => told,
+      () => sent,
       (times) => times > 1,
     );
     end();
@@ -223,8 +223,8 @@ async function ask(sql: string, values: unknown[] = []): Promise<unknown[]> {
   }
 }
 
-describe('a follower whose connection to the database dies', () => {
-  /** What its transaction waits for when it dies: the first thing it asks, the order's row, the last thing it writes. */
+describe('a follower that loses its connection to the database', () => {
+  /** What its transaction waits for when the connection is ended: the first thing it asks, the order's row, the last thing it writes. */
   const STEPS = {
     'before it has read anything': 'select 1 from chain_cursors for update',
     'when it has read the blocks and not stored them': 'select 1 from orders for update',
@@ -233,7 +233,7 @@ describe('a follower whose connection to the database dies', () => {
 
   let trader: ChainTrader | undefined;
 
-  it.each(Object.entries(STEPS))('%s, takes the blocks in once', async (_when, lock) => {
+  it.each(Object.entries(STEPS))('%s, stores the blocks once', async (_when, lock) => {
     trader ??= await newTrader(chain);
     const { id, data } = await place(gateway, trader);
     const holder = new pg.Client(database.url);
@@ -256,9 +256,12 @@ describe('a follower whose connection to the database dies', () => {
       await holder.end();
     }
     await reaches(gateway, trader, id, 'open');
-    const told = await gateway.gateway.store.journal.after(CHAIN, lowerOf(trader), 0n, 50);
-    expect(told.flatMap(({ fact }) => (fact.kind === 'order' && fact.id === id ? [fact.order.status] : []))).toEqual(['prepared', 'open']);
-    expect(told.every(({ fact }) => fact.kind === 'order')).toBe(true);
+    const entries = await gateway.gateway.store.journal.after(CHAIN, lowerOf(trader), 0n, 50);
+    expect(entries.flatMap(({ fact }) => (fact.kind === 'order' && fact.id === id ? [fact.order.status] : []))).toEqual([
+      'prepared',
+      'open',
+    ]);
+    expect(entries.every(({ fact }) => fact.kind === 'order')).toBe(true);
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 });
@@ -276,7 +279,7 @@ describe('a follower that was away', () => {
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 
-  it('begins anew when the chain left it at a block it has no memory of', async () => {
+  it('begins anew when its block left the chain and it has no checkpoints', async () => {
     const trader = await newTrader(chain);
     const { id, data } = await place(gateway, trader);
     await trader.send(chain.definition.diamond, data);

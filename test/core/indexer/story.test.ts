@@ -12,7 +12,7 @@ import { createTestDatabase, type TestDatabase } from '../../harness/database/te
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 
-/** A chain of our own invention against the real database: whatever is mined and taken back, the orders are what the chain says. */
+/** A simulated chain against the real database: whatever is mined and taken back, the orders are what the chain says. */
 
 const CHAIN = 'base';
 const NOW = Date.UTC(2026, 0, 6, 15);
@@ -175,45 +175,45 @@ const happening = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('reorganise' as const), depth: fc.integer({ min: 1, max: 5 }) }) },
 );
 
-async function expectOneStory(trader: Address): Promise<void> {
+async function expectOneTimeline(trader: Address): Promise<void> {
   const rows = new Map((await store.account.ordersBefore(CHAIN, trader, null, 500)).map(({ id, order }) => [id, order]));
-  const told = new Map<bigint, Order>();
+  const journaled = new Map<bigint, Order>();
   for (const { fact } of await store.journal.after(CHAIN, trader, 0n, 5_000)) {
-    if (fact.kind === 'order') told.set(fact.id, fact.order);
+    if (fact.kind === 'order') journaled.set(fact.id, fact.order);
     if (fact.kind !== 'correction' || fact.of.kind !== 'order') continue;
-    if (fact.of.order) told.set(fact.of.id, fact.of.order);
-    else told.delete(fact.of.id);
+    if (fact.of.order) journaled.set(fact.of.id, fact.of.order);
+    else journaled.delete(fact.of.id);
   }
-  expect(told).toEqual(rows);
+  expect(journaled).toEqual(rows);
   for (const [id, order] of rows) {
-    const story = await store.orders.timeline(CHAIN, trader, id);
-    const events = story?.events.filter(({ isTakenBack }) => !isTakenBack).map(({ event }) => event) ?? [];
+    const timeline = await store.orders.timeline(CHAIN, trader, id);
+    const events = timeline?.events.filter(({ isTakenBack }) => !isTakenBack).map(({ event }) => event) ?? [];
     expect(events.reduce<Order | null>(foldOrder, null)).toEqual(order);
   }
 }
 
 describe('the orders', () => {
-  it('are what the chain says after any number of blocks, repeats and reorganisations; told so, and the fold of their events', async () => {
+  it('match the chain, the journal and the fold of their events after any number of blocks, repeats and reorganisations', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(happening, { minLength: 1, maxLength: 8 }), async (happenings) => {
         const world = await newWorld(3);
         for (const one of happenings) await (one.kind === 'mine' ? world.mine(one.batch, one.late) : world.reorganise(one.depth));
         expect(await world.found()).toEqual(world.expected());
-        const linked = world.expected().filter((line) => !line.includes('elsewhere')).length;
+        const linked = world.expected().filter((text) => !text.includes('elsewhere')).length;
         expect(await world.waiting()).toEqual(Array(world.own.length - linked).fill('prepared'));
-        await expectOneStory(world.trader);
+        await expectOneTimeline(world.trader);
       }),
       { numRuns: 40 },
     );
   });
 
-  it('have one story even when they lapse at the moment they are mined', async () => {
+  it('have one timeline even when they expire at the moment they are mined', async () => {
     for (let round = 0; round < 15; round += 1) {
       const world = await newWorld(3);
       const batch = [world.own.map((_, which): Deed => ({ kind: 'send', which }))];
       await Promise.all([world.mine(batch, false), store.orders.expire(CHAIN, NOW + 60_000)]);
       expect(await world.found()).toEqual(world.expected());
-      await expectOneStory(world.trader);
+      await expectOneTimeline(world.trader);
     }
   });
 });

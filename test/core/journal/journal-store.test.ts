@@ -48,14 +48,14 @@ const write = (trader: Address, ...names: string[]): Promise<void> =>
       names.map((name) => ({ trader, fact: fact(trader, name) })),
     ),
   );
-const nameOf = ({ fact: told }: JournalEntry): string => (told.kind === 'agent' ? told.agent.name : told.kind);
+const nameOf = ({ fact: written }: JournalEntry): string => (written.kind === 'agent' ? written.agent.name : written.kind);
 const counted = (from: number, to: number): bigint[] => Array.from({ length: to - from + 1 }, (_, at) => BigInt(from + at));
 
-/** Everything heard about some accounts, as it was heard. */
-async function hear(on: KnexStore = store) {
-  const heard: JournalEntry[] = [];
-  const cancel = await on.journal.listen((entries) => void heard.push(...entries));
-  return { cancel, of: (trader: Address) => heard.filter((entry) => entry.trader === trader) };
+/** Every entry that a listener received, in order. */
+async function listen(on: KnexStore = store) {
+  const received: JournalEntry[] = [];
+  const cancel = await on.journal.listen((entries) => void received.push(...entries));
+  return { cancel, of: (trader: Address) => received.filter((entry) => entry.trader === trader) };
 }
 
 async function endListeners(): Promise<number> {
@@ -72,7 +72,7 @@ async function listeners(): Promise<number> {
   return rows.length;
 }
 
-/** Whoever is in stays in. */
+/** Open connections stay open. */
 async function allowConnections(allowed: boolean): Promise<void> {
   const client = new pg.Client(process.env['TEST_DATABASE_URL']);
   await client.connect();
@@ -108,9 +108,9 @@ describe('the journal of an account', () => {
     expect((await store.journal.after(CHAIN, trader, 0n, 10)).map(nameOf)).toEqual(['first']);
   });
 
-  it('is read and heard in order while 64 writers write to it at once', async () => {
+  it('is read and published in order while 64 writers write to it at once', async () => {
     const trader = newAccount();
-    const { of, cancel } = await hear();
+    const { of, cancel } = await listen();
     const read: bigint[] = [];
     const writers = { areDone: false };
     const reading = (async () => {
@@ -121,12 +121,12 @@ describe('the journal of an account', () => {
     writers.areDone = true;
     await reading;
     expect(read).toEqual(counted(1, 192));
-    const heard = await eventually(
+    const received = await eventually(
       () => of(trader),
       (entries) => entries.length >= 192,
     );
-    expect(heard.map(({ cursor }) => cursor)).toEqual(counted(1, 192));
-    expect(heard.map(nameOf)).toEqual((await store.journal.after(CHAIN, trader, 0n, 500)).map(nameOf));
+    expect(received.map(({ cursor }) => cursor)).toEqual(counted(1, 192));
+    expect(received.map(nameOf)).toEqual((await store.journal.after(CHAIN, trader, 0n, 500)).map(nameOf));
     cancel();
   });
 
@@ -146,11 +146,11 @@ describe('the journal of an account', () => {
   });
 });
 
-describe('whoever listens to all journals', () => {
-  it('hears what another store wrote, soon, once, and nothing that was written before', async () => {
+describe('a listener of all journals', () => {
+  it('receives what another store wrote, soon, once, and nothing that was written before', async () => {
     const trader = newAccount();
     await write(trader, 'before');
-    const { of, cancel } = await hear();
+    const { of, cancel } = await listen();
     const other = createStore({ log, url: database.url });
     await other.transaction((trx) => appendJournal(trx, CHAIN, 7, [{ trader, fact: fact(trader, 'after') }]));
     await other.close();
@@ -160,17 +160,17 @@ describe('whoever listens to all journals', () => {
       800,
     );
     await write(trader, 'last');
-    const heard = await eventually(
+    const received = await eventually(
       () => of(trader).map(nameOf),
       (names) => names.includes('last'),
     );
-    expect(heard).toEqual(['after', 'last']);
+    expect(received).toEqual(['after', 'last']);
     cancel();
   });
 
-  it('hears a transaction that began first and ended last, after one that overtook it', async () => {
+  it('receives a transaction that began first and ended last, after one that overtook it', async () => {
     const [slow, quick] = [newAccount(), newAccount()];
-    const { of, cancel } = await hear();
+    const { of, cancel } = await listen();
     await store.transaction(async (trx) => {
       await appendJournal(trx, CHAIN, 7, [{ trader: slow, fact: fact(slow, 'slow') }]);
       await write(quick, 'quick');
@@ -188,15 +188,15 @@ describe('whoever listens to all journals', () => {
     cancel();
   });
 
-  it('loses nothing and hears nothing twice while its connection is killed again and again', async () => {
+  it('misses nothing and receives nothing twice while its connection is killed again and again', async () => {
     const trader = newAccount();
-    const { of, cancel } = await hear();
+    const { of, cancel } = await listen();
     let killed = 0;
     for (let at = 0; at < 40; at += 1) {
       await write(trader, `${at}`, `${at}'`);
       if (at % 4 === 0) killed += await endListeners();
     }
-    const heard = await eventually(
+    const received = await eventually(
       () => of(trader),
       (entries) => entries.length >= 80,
     );
@@ -206,37 +206,37 @@ describe('whoever listens to all journals', () => {
       () => of(trader).at(-1)?.cursor,
       (cursor) => cursor === 81n,
     );
-    expect(heard.map(({ cursor }) => cursor)).toEqual(counted(1, 80));
+    expect(received.map(({ cursor }) => cursor)).toEqual(counted(1, 80));
     cancel();
   });
 
-  it('goes on hearing through other connections while it cannot have one of its own', async () => {
+  it('receives entries through other connections while it cannot have one of its own', async () => {
     const trader = newAccount();
-    const { of, cancel } = await hear();
-    const untilHeard = (name: string) =>
+    const { of, cancel } = await listen();
+    const untilReceived = (name: string) =>
       eventually(
         () => of(trader).map(nameOf),
         (names) => names.includes(name),
       );
     await write(trader, 'before');
-    await untilHeard('before');
+    await untilReceived('before');
     await allowConnections(false);
     try {
       await endListeners();
       await write(trader, 'meanwhile');
-      await untilHeard('meanwhile');
+      await untilReceived('meanwhile');
     } finally {
       await allowConnections(true);
     }
     await eventually(listeners, (count) => count > 0);
     await write(trader, 'after');
-    expect(await untilHeard('after')).toEqual(['before', 'meanwhile', 'after']);
+    expect(await untilReceived('after')).toEqual(['before', 'meanwhile', 'after']);
     cancel();
   });
 
-  it('hears a batch that is larger than a page, of many accounts, whole and in order', async () => {
+  it('receives a batch that is larger than a page, of many accounts, whole and in order', async () => {
     const accounts = Array.from({ length: 300 }, newAccount);
-    const { of, cancel } = await hear();
+    const { of, cancel } = await listen();
     await store.transaction((trx) =>
       appendJournal(
         trx,
@@ -253,7 +253,7 @@ describe('whoever listens to all journals', () => {
     cancel();
   });
 
-  it('is not told the past again by a database that was restored into a younger cluster', async () => {
+  it('receives no old entries from a database that was restored into a younger cluster', async () => {
     const trader = newAccount();
     await write(trader, 'restored');
     await store.db.raw(
@@ -261,7 +261,7 @@ describe('whoever listens to all journals', () => {
        where trader = ?`,
       [trader],
     );
-    const { of, cancel } = await hear();
+    const { of, cancel } = await listen();
     const busy = newAccount();
     for (let at = 0; at < 6; at += 1) await write(busy, `${at}`);
     await eventually(
