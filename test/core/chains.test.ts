@@ -30,7 +30,7 @@ describe('the chains', () => {
     ]);
   });
 
-  it.each(CHAIN_SLUGS)('hold the same in the sandbox, but for what nobody published: %s', (slug) => {
+  it.each(CHAIN_SLUGS)('hold the same in the sandbox, apart from unpublished addresses: %s', (slug) => {
     const published = PUBLISHED_COLLATERALS[slug];
     const found = COLLATERALS[slug].slice(0, published.length);
     expect(found.map(({ symbol }) => symbol)).toEqual(published.map(({ symbol }) => symbol));
@@ -49,22 +49,24 @@ describe('collaterals that differ', () => {
     ['another precision', [{ ...USDC, decimals: 18 }, OTHER], [/^collateral 1 \(USDC\) has 18 decimals .* published with 6/]],
     ['fewer', [USDC], [/^collateral 2 \(BtcUSD\) was published, but the Diamond has none/]],
     ['more', [USDC, OTHER, OTHER], [/^collateral 3 at 0x0+aa is in the Diamond, but was not published/]],
-  ])('are told one by one: %s', (_, found, expected) => {
+  ])('are reported one by one: %s', (_, found, expected) => {
     expect(collateralDifferences(published, found)).toEqual(expected.map((text) => expect.stringMatching(text) as string));
   });
 
   it('between backend and contract keep openings with them off, and no others', () => {
     const figures = { isActive: true, precision: 0n, precisionDelta: 0n, priceUsd: 0n, pairs: [] };
-    const told: readonly Collateral[] = [
+    const fromBackend: readonly Collateral[] = [
       { ...figures, index: 1, symbol: 'USDC', address: '0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913', decimals: 6 },
       { ...figures, index: 2, symbol: 'BtcUSD', address: '0x00000000000000000000000000000000000000bb', decimals: 8 },
       { ...figures, index: 3, symbol: 'NEW', address: '0x00000000000000000000000000000000000000cc', decimals: 8 },
     ];
     const found = [USDC, OTHER];
-    expect(collateralDoubts(told, found)).toEqual([expect.stringMatching(/^collateral 2 \(BtcUSD\) is 0x0+aa .* 0x0+bb at the backend/)]);
+    expect(collateralDoubts(fromBackend, found)).toEqual([
+      expect.stringMatching(/^collateral 2 \(BtcUSD\) is 0x0+aa .* 0x0+bb at the backend/),
+    ]);
     const facts = { chainId: 8453, missing: [], collaterals: found };
     const state = { facts, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null };
-    const refused = told.filter((collateral) => {
+    const refused = fromBackend.filter((collateral) => {
       try {
         requireAgreed({ state }, collateral);
         return false;

@@ -6,7 +6,7 @@ const ranges = (...texts: string[]): AddressRange[] => texts.map(parseRange).fil
 const LOCAL = ranges('10.0.0.0/8', '127.0.0.1', '::1', 'fd00::/8');
 
 describe('the client address', () => {
-  it('is the peer when nobody is trusted, whatever the header claims', () => {
+  it('is the peer when no proxy is trusted, whatever the header claims', () => {
     expect(clientAddress('203.0.113.9', '1.2.3.4', [])).toBe('203.0.113.9');
     expect(clientAddress('203.0.113.9', '1.2.3.4', 0)).toBe('203.0.113.9');
   });

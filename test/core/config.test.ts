@@ -26,7 +26,7 @@ describe('the configuration of a deployment', () => {
     expect(database).toMatchObject({ kind: 'server', url: production.DATABASE_URL });
   });
 
-  it('takes the embedded database only when that is said', () => {
+  it('takes the embedded database only when DATABASE_URL says so', () => {
     expect(readConfig({ ...production, DATABASE_URL: 'embedded:/srv/gateway' }).database).toMatchObject({
       kind: 'embedded',
       folder: '/srv/gateway',
@@ -112,7 +112,7 @@ describe('the configuration of a deployment', () => {
     ]);
   });
 
-  it('makes room in the pool for each chain and each relayer wallet, unless the operator says how much', () => {
+  it('sizes the pool for each chain and each relayer wallet, unless DATABASE_POOL is set', () => {
     const keys = [1, 2].map((n) => `0x${String(n).repeat(64)}`).join();
     const more = { RPC_URL_POLYGON: 'https://rpc.example', RELAYER_KEY_POLYGON: keys };
     const sizeOf = (variables: Record<string, string>): number => readConfig({ ...production, ...variables }).database.poolSize ?? 0;
@@ -124,7 +124,7 @@ describe('the configuration of a deployment', () => {
     expect(problemsOf(() => readConfig(embedded))).toEqual([expect.stringContaining('at most 50 with an embedded database')]);
   });
 
-  it('says what a bot gets that never chose, within what clients bear', () => {
+  it('reads the default leverage and hold time of the facade, within their limits', () => {
     expect(readConfig(production).facade).toMatchObject({ leverage: 5, holdMs: 6_500 });
     expect(readConfig({ ...production, FACADE_LEVERAGE: '2', FACADE_HOLD_MS: '8000' }).facade).toMatchObject({
       leverage: 2,
@@ -160,7 +160,7 @@ describe('the configuration of a deployment', () => {
     expect(inspect(chains, { depth: null })).not.toMatch(/(?:a1|b2|c3){4}/i);
   });
 
-  it('bounds what strangers can spend of the relayer where nobody says otherwise', () => {
+  it('bounds what unknown traders can spend of the relayer by default', () => {
     const settings = { ...production, RELAYER_KEY_BASE: `0x${'a1'.repeat(32)}` };
     const relayerOf = (more: Record<string, string>) => readConfig({ ...settings, ...more }).chains[0]?.relayer;
     const quotaOf = (more: Record<string, string>) => readConfig({ ...settings, ...more }).facade.rules.rules.dailyTransactions;

@@ -85,7 +85,7 @@ describe('the functions that the gateway calls', () => {
     expect(calledBy(wrapFor(AGENT, TRADER, inner)).sort()).toEqual([...functionsOf(intent), 'delegatedTradingAction'].sort());
   });
 
-  it('are all that anything encodes, and nothing that nobody does', () => {
+  it('are exactly those that the code encodes', () => {
     const chain = chainBySlug('base');
     const delegations = [delegationTx(chain, AGENT), revocationTx(chain)].flatMap(({ data }) => calledBy(data as Hex));
     const writes = Object.values(INTENTS)

@@ -68,7 +68,7 @@ describe('limits by address', () => {
     expect(one.count('1.1.1.1')).toEqual({ scope: 'ip', limit: 5, remaining: 4, resetSeconds: 60, isExceeded: false });
   });
 
-  it('hear of the other replicas with the next merge', async () => {
+  it('count the requests of other replicas from the next merge on', async () => {
     const clock = createManualClock(START);
     const address = newAddress();
     const [one, two] = [replica(clock, 10), replica(clock, 10)];
@@ -84,7 +84,7 @@ describe('limits by address', () => {
     expect(take(one, address, 5)).toBe(0);
   });
 
-  it('tell all addresses in one statement, at most ten times a second, and nothing when nothing happened', async () => {
+  it('write all addresses in one statement, at most ten times a second, and nothing without requests', async () => {
     const clock = createManualClock(START);
     const one = replica(clock, 10);
     for (let index = 0; index < 300; index += 1) one.count(newAddress());

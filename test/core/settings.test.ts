@@ -103,7 +103,7 @@ describe('a file of settings', () => {
     expect(settings.chains.find(({ chain }) => chain.slug === 'polygon')?.rpcUrls).toEqual(['https://one.example', 'https://two.example']);
   });
 
-  it('is told with everything else that is wrong, by line and never by what stands there', () => {
+  it('is reported with all other problems, by line number and never by its content', () => {
     const CONFIG_FILE = file(
       'PORT=70000\nhunter2\nHUNTER2=x\nMZXW6YTBOI======\nCOMMIT=a\nCOMMIT=b\nRPC_URL_BASEE=https://hunter2.example\n',
     );
@@ -146,7 +146,7 @@ describe('a file of settings', () => {
     expect(problems.some((problem) => problem.startsWith(refused))).toBe(!isRead);
   });
 
-  it('that is not there is the only thing that is told', () => {
+  it('that does not exist is the only problem that is reported', () => {
     expect(problemsOf(() => read({ PORT: 'x', CONFIG_FILE: path.join(folder, 's3cret') }))).toEqual([
       'CONFIG_FILE must name a file that can be read',
     ]);
@@ -217,8 +217,8 @@ describe('a secret in a file', () => {
       expect(JSON.stringify(reveal(settings))).toBe(exact);
       expect([settings.warnings, warnings]).toEqual([[], []]);
       const shared = read({ ...base, [fileName]: file(`${value}\n`, 0o644) }).settings;
-      const told = [...(shared.warnings ?? []), ...shared.chains.flatMap(({ relayer }) => relayer?.warnings ?? [])];
-      expect(told).toEqual([`the file of ${fileName} can be read by others than its owner: chmod 600 it`]);
+      const warned = [...(shared.warnings ?? []), ...shared.chains.flatMap(({ relayer }) => relayer?.warnings ?? [])];
+      expect(warned).toEqual([`the file of ${fileName} can be read by others than its owner: chmod 600 it`]);
       expect(problemsOf(() => read({ ...base, [setting]: value, [fileName]: file(value) }))).toEqual([
         `${setting} and ${fileName} are both set; keep one of them`,
       ]);

@@ -204,7 +204,7 @@ describe("a pair's session", () => {
     expect(pairSession({ ...config, tradingState: 'close_only' }, 0, friday)).toBe('close_only');
   });
 
-  it('is disabled for a blank slot, for a pair without leverage and for a pair without room', () => {
+  it('is disabled for a blank slot, for a pair without leverage and for a pair without open interest to spare', () => {
     expect(pairSession(config, 1, friday)).toBe('disabled');
     expect(pairSession(config, 99, friday)).toBe('disabled');
     expect(pairSession(config, 3, friday)).toBe('disabled');

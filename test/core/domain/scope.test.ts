@@ -47,7 +47,7 @@ describe('a scope', () => {
     expect(codeOf(() => checkLeverage(bounded, parseDecimal('10.500000001')))).toBe('SCOPE_LEVERAGE_EXCEEDED');
   });
 
-  it('tells what was asked, spent and allowed', () => {
+  it('reports what was asked, spent and allowed', () => {
     expect(capExceeded(parseDecimal('100'), parseDecimal('60.50'), parseDecimal('40')).details).toEqual({
       requestedUsd: '40',
       spentUsd: '60.5',
@@ -88,8 +88,8 @@ describe('the status of an agent', () => {
   });
 
   it.each<[string, Agent, string | null, string | null, string]>([
-    ['pending while nobody is delegate', agent(), '0xa', null, 'pending_delegation'],
-    ['pending while somebody else is delegate', agent(), '0xa', '0xc', 'pending_delegation'],
+    ['pending without a delegate', agent(), '0xa', null, 'pending_delegation'],
+    ['pending while another address is delegate', agent(), '0xa', '0xc', 'pending_delegation'],
     ['active as the delegate, whatever the letters', agent(), '0xa', '0xA', 'active'],
     ['active as the trader itself', agent({ agent: '0xb' }), '0xb', null, 'active'],
     ['pending where no relayer serves, even without a delegate', agent({ mode: 'relayed' }), null, null, 'pending_delegation'],

@@ -1,8 +1,8 @@
 import { createConflated, mergeBy } from '../../../core/stream/conflate.js';
 import { createOutbox, type Outbox } from '../../../core/stream/outbox.js';
 
-/** A network that takes what it is told to take. */
-function createLine() {
+/** A connection that accepts messages only when the test flushes it. */
+function createConnection() {
   const sent: string[] = [];
   const callbacks: (() => void)[] = [];
   return {
@@ -11,7 +11,7 @@ function createLine() {
       sent.push(text);
       callbacks.push(done);
     },
-    /** Everything handed over so far is taken. */
+    /** Completes every send so far. */
     flush(): void {
       for (const done of callbacks.splice(0)) done();
     },
@@ -20,13 +20,13 @@ function createLine() {
 
 const LIMITS = { inFlight: 10, queued: 30 };
 
-function open(): { line: ReturnType<typeof createLine>; outbox: Outbox; slow: () => number; faults: unknown[] } {
-  const line = createLine();
+function open(): { connection: ReturnType<typeof createConnection>; outbox: Outbox; slow: () => number; faults: unknown[] } {
+  const connection = createConnection();
   let slow = 0;
   const faults: unknown[] = [];
   return {
-    line,
-    outbox: createOutbox(line, LIMITS, { onSlow: () => (slow += 1), onFault: (error) => faults.push(error) }),
+    connection,
+    outbox: createOutbox(connection, LIMITS, { onSlow: () => (slow += 1), onFault: (error) => faults.push(error) }),
     slow: () => slow,
     faults,
   };
@@ -34,37 +34,37 @@ function open(): { line: ReturnType<typeof createLine>; outbox: Outbox; slow: ()
 
 describe('the outbox', () => {
   it('hands over in order, and no more than the network may hold', () => {
-    const { line, outbox, slow } = open();
+    const { connection, outbox, slow } = open();
     for (const text of ['aaaaa', 'bbbbb', 'ccccc', 'ddddd']) outbox.push(text);
-    expect(line.sent).toEqual(['aaaaa', 'bbbbb']);
-    line.flush();
-    expect(line.sent).toEqual(['aaaaa', 'bbbbb', 'ccccc', 'ddddd']);
+    expect(connection.sent).toEqual(['aaaaa', 'bbbbb']);
+    connection.flush();
+    expect(connection.sent).toEqual(['aaaaa', 'bbbbb', 'ccccc', 'ddddd']);
     expect(slow()).toBe(0);
   });
 
-  it('gives up a line that lets more pile up than it may, once, and takes nothing more', () => {
-    const { line, outbox, slow } = open();
+  it('gives up a slow connection once, and takes nothing more', () => {
+    const { connection, outbox, slow } = open();
     for (let count = 0; count < 10; count += 1) outbox.push('x'.repeat(10));
     expect(slow()).toBe(1);
-    line.flush();
+    connection.flush();
     outbox.push('more');
-    expect(line.sent.length).toBe(1);
+    expect(connection.sent.length).toBe(1);
   });
 
-  it('asks an offer for its words when there is room, and once however often it was made', () => {
-    const { line, outbox } = open();
+  it('takes an offer once the connection has capacity, and once however often it was made', () => {
+    const { connection, outbox } = open();
     let asked = 0;
     const offer = { take: () => `offer ${(asked += 1)}` };
     outbox.push('x'.repeat(10));
     for (let count = 0; count < 1_000; count += 1) outbox.offer(offer);
     outbox.push('pushed');
     expect(asked).toBe(0);
-    line.flush();
-    expect(line.sent.slice(1)).toEqual(['pushed', 'offer 1']);
+    connection.flush();
+    expect(connection.sent.slice(1)).toEqual(['pushed', 'offer 1']);
   });
 
-  it('goes on when an offer finds no words', () => {
-    const { line, outbox, faults } = open();
+  it('goes on when an offer throws or has no text', () => {
+    const { connection, outbox, faults } = open();
     outbox.offer({
       take: () => {
         throw new Error('lost for words');
@@ -72,21 +72,21 @@ describe('the outbox', () => {
     });
     outbox.offer({ take: () => null });
     outbox.offer({ take: () => 'said' });
-    expect([line.sent, faults.length]).toEqual([['said'], 1]);
+    expect([connection.sent, faults.length]).toEqual([['said'], 1]);
   });
 
   it('asks nothing of an offer that was withdrawn', () => {
-    const { line, outbox } = open();
+    const { connection, outbox } = open();
     const offer = { take: () => 'never' };
     outbox.push('x'.repeat(10));
     outbox.offer(offer);
     outbox.withdraw(offer);
-    line.flush();
-    expect(line.sent).toEqual(['x'.repeat(10)]);
+    connection.flush();
+    expect(connection.sent).toEqual(['x'.repeat(10)]);
   });
 
-  it('wakes whoever waits for it to be empty, also at the end', async () => {
-    const { line, outbox } = open();
+  it('resolves whenEmpty once it is empty, also at the end', async () => {
+    const { connection, outbox } = open();
     await outbox.whenEmpty();
     outbox.push('x'.repeat(10));
     outbox.push('y');
@@ -95,7 +95,7 @@ describe('the outbox', () => {
     void waits.then(() => (isAwake = true));
     await Promise.resolve();
     expect(isAwake).toBe(false);
-    line.flush();
+    connection.flush();
     await waits;
     outbox.push('z'.repeat(20));
     outbox.push('z');
@@ -107,7 +107,7 @@ describe('the outbox', () => {
 
 describe('changes that pile up', () => {
   it('are merged, the latest of a kind winning, and said in one piece', () => {
-    const { line, outbox, slow } = open();
+    const { connection, outbox, slow } = open();
     const changes = createConflated<readonly { key: string; value: number }[]>(
       outbox,
       mergeBy(({ key }) => key),
@@ -120,14 +120,14 @@ describe('changes that pile up', () => {
         { key: 'a', value },
         { key: value % 2 === 0 ? 'b' : 'c', value },
       ]);
-    expect(line.sent).toEqual(['a0', 'x'.repeat(10)]);
-    line.flush();
-    expect(line.sent[2]).toBe('a5000,c4999,b5000');
+    expect(connection.sent).toEqual(['a0', 'x'.repeat(10)]);
+    connection.flush();
+    expect(connection.sent[2]).toBe('a5000,c4999,b5000');
     expect(slow()).toBe(0);
   });
 
-  it('are forgotten when nobody wants them any more', () => {
-    const { line, outbox } = open();
+  it('are dropped when the subscription stops', () => {
+    const { connection, outbox } = open();
     const changes = createConflated<string>(
       outbox,
       (_waiting, next) => next,
@@ -136,7 +136,7 @@ describe('changes that pile up', () => {
     outbox.push('x'.repeat(10));
     changes.publish('late');
     changes.stop();
-    line.flush();
-    expect(line.sent).toEqual(['x'.repeat(10)]);
+    connection.flush();
+    expect(connection.sent).toEqual(['x'.repeat(10)]);
   });
 });

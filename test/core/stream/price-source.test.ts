@@ -31,7 +31,7 @@ beforeEach(() => {
   source = createPriceSource({ ...sandbox.gateway, bus }, venue);
   move = (mark) => {
     const point = prices.get(BTC);
-    if (!point) throw new Error('nobody knows the price of BTC');
+    if (!point) throw new Error('there is no price of BTC');
     prices.set(BTC, { ...point, mark: mark * 10n ** 10n });
     bus.emit('prices', { venue, pairs: [BTC] });
   };
@@ -44,39 +44,39 @@ const markIn = (prices: readonly Price[]): string => {
 };
 
 describe('prices for a crowd', () => {
-  it('that move while it is being told reach everybody, the last one last', async () => {
-    const heard = Array.from({ length: CROWD }, (): string[] => []);
-    heard.forEach((own) => source.listen((changed) => own.push(markIn(changed))));
+  it('that move while listeners are being called reach every listener, the last one last', async () => {
+    const received = Array.from({ length: CROWD }, (): string[] => []);
+    received.forEach((own) => source.listen((changed) => own.push(markIn(changed))));
     move(61_000n);
     await turn();
-    expect(heard.at(-1)).toEqual([]);
+    expect(received.at(-1)).toEqual([]);
     move(62_000n);
     move(63_000n);
     await eventually(
-      () => heard.at(-1)?.at(-1),
+      () => received.at(-1)?.at(-1),
       (last) => last === '63000',
     );
-    expect(new Set(heard.map((own) => own.join(' ')))).toEqual(new Set(['61000 63000']));
+    expect(new Set(received.map((own) => own.join(' ')))).toEqual(new Set(['61000 63000']));
   });
 
-  it('are at their latest for whoever comes meanwhile', async () => {
+  it('are the latest for a listener that joins meanwhile', async () => {
     for (let one = 0; one < CROWD; one += 1) source.listen(() => undefined);
     move(61_000n);
     await turn();
     move(62_000n);
     expect(markIn(source.all())).toBe('62000');
-    const heard: string[] = [];
-    source.listen((changed) => heard.push(markIn(changed)));
+    const received: string[] = [];
+    source.listen((changed) => received.push(markIn(changed)));
     await eventually(
-      () => heard.length,
+      () => received.length,
       (count) => count > 0,
     );
-    expect(heard).toEqual(['62000']);
+    expect(received).toEqual(['62000']);
   });
 
-  it('that cannot be read once are told when they move again', async () => {
-    const heard: string[] = [];
-    source.listen((changed) => heard.push(markIn(changed)));
+  it('that cannot be read once are published when they move again', async () => {
+    const received: string[] = [];
+    source.listen((changed) => received.push(markIn(changed)));
     const { feed } = venue;
     const broken = () => {
       throw new Error('not now');
@@ -84,10 +84,10 @@ describe('prices for a crowd', () => {
     Object.assign(venue, { feed: { ...feed, prices: broken } });
     move(61_000n);
     await turn();
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     Object.assign(venue, { feed });
     move(62_000n);
     await turn();
-    expect(heard).toEqual(['62000']);
+    expect(received).toEqual(['62000']);
   });
 });

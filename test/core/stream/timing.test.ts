@@ -18,7 +18,7 @@ describe('the heartbeat', () => {
     return { clock, said, heartbeat };
   };
 
-  it('asks every time and keeps whoever answers', () => {
+  it('pings every time and keeps a client that answers', () => {
     const { clock, said, heartbeat } = start();
     for (let beat = 0; beat < 10; beat += 1) {
       clock.advance(15_000);
@@ -27,7 +27,7 @@ describe('the heartbeat', () => {
     expect(said).toEqual(Array.from({ length: 10 }, () => 'ping'));
   });
 
-  it('gives up whoever misses two in a row, and asks no more', () => {
+  it('gives up a client that misses two in a row, and pings no more', () => {
     const { clock, said, heartbeat } = start();
     clock.advance(30_000);
     heartbeat.alive();

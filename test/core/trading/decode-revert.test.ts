@@ -23,7 +23,7 @@ describe('what a contract says when it refuses', () => {
     expect(decodeRevert(poor)).toMatchObject({ name: 'ERC20InsufficientBalance', args: [ADDRESS, '5', '7'] });
   });
 
-  it('is a sentence, a panic, nothing, or something nobody declared', () => {
+  it('is a sentence, a panic, nothing, or an undeclared error', () => {
     const coder = AbiCoder.defaultAbiCoder();
     const sentence = `0x08c379a0${coder.encode(['string'], ['transfer amount exceeds balance']).slice(2)}` as const;
     const panic = `0x4e487b71${coder.encode(['uint256'], [0x11]).slice(2)}` as const;

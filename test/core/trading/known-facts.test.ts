@@ -12,21 +12,21 @@ const FACTS: OpeningFacts = { ...TERMS, isWithinGroupOi: true, oi: OI };
 
 let now: number;
 let venue: Venue;
-/** What the node was asked, and what it says: the group has room for so much. */
+/** What the node was asked, and what it answers: how much more the group may hold. */
 let asked: string[];
-let room: bigint | null;
+let spare: bigint | null;
 let terms: OpeningTerms | null;
 let isSilent: boolean;
 
 beforeEach(() => {
-  [now, asked, room, terms, isSilent] = [1_000_000, [], 10_000n, TERMS, false];
+  [now, asked, spare, terms, isSilent] = [1_000_000, [], 10_000n, TERMS, false];
   const answer = <Answer>(question: string, given: Answer): Promise<Answer> => {
     asked.push(question);
     return isSilent ? Promise.reject(new Error('no answer')) : Promise.resolve(given);
   };
   const chain = {
     openingTerms: (trader: Address) => answer(`terms ${trader}`, terms),
-    fitsGroupOi: ({ positionSizeCollateral: size }: OpeningQuestion) => answer(`fits ${size}`, room === null ? null : size <= room),
+    fitsGroupOi: ({ positionSizeCollateral: size }: OpeningQuestion) => answer(`fits ${size}`, spare === null ? null : size <= spare),
     pairOpenInterest: ({ collateralIndex, pairIndex }: OpeningQuestion) => answer(`oi ${collateralIndex} ${pairIndex}`, OI),
   };
   venue = { clock: { now: () => now }, chain } as unknown as Venue;
@@ -86,19 +86,19 @@ describe('what the node says of an opening', () => {
   });
 
   it('is asked for each and at its own size where it does not fit', async () => {
-    room = 1_100n;
+    spare = 1_100n;
     expect(await knownFacts(venue, ALICE, sized(1_100n))).toEqual(FACTS);
     expect(await knownFacts(venue, ALICE, sized(1_101n))).toEqual({ ...FACTS, isWithinGroupOi: false });
     expect(asked.filter((question) => question.startsWith('fits'))).toEqual(['fits 1280', 'fits 1100', 'fits 1280', 'fits 1101']);
-    room = 2_000n;
+    spare = 2_000n;
     expect(await knownFacts(venue, ALICE, sized(1_101n))).toEqual(FACTS);
   });
 
   it('is unknown where this Diamond does not say, which is asked once too', async () => {
-    room = null;
+    spare = null;
     expect(await knownFacts(venue, ALICE, OPENING)).toBeNull();
     expect(await asks(ALICE, sized(1n))).toEqual([]);
-    [room, terms] = [10_000n, null];
+    [spare, terms] = [10_000n, null];
     now += 1_000;
     expect(await knownFacts(venue, BOB, OPENING)).toBeNull();
   });
@@ -116,7 +116,7 @@ describe('what the node says of an opening', () => {
     expect(await knownFacts(venue, ALICE, OPENING)).toEqual(FACTS);
   });
 
-  it('of ten thousand traders makes no room for more', async () => {
+  it('is cached for ten thousand traders at most', async () => {
     const traders = Array.from({ length: 10_001 }, (_, at): Address => `0x${at.toString(16).padStart(40, '0')}`);
     for (const trader of traders) await knownFacts(venue, trader, OPENING);
     expect(await asks(traders[1] ?? ALICE, OPENING)).toEqual([]);

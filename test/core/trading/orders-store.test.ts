@@ -29,7 +29,7 @@ const newTrader = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
 const draft = (trader: Address, wishes: DraftWishes = {}) => orderDraft(CHAIN, trader, { now: NOW, ...wishes });
 const spent = async (trader: Address, agent = trader): Promise<string> =>
   formatDecimal(await store.spend.spent({ chain: CHAIN, agent, trader, day: DAY }));
-const told = async (trader: Address) =>
+const journaled = async (trader: Address) =>
   (await store.journal.after(CHAIN, trader, 0n, 100)).map(({ fact }) =>
     fact.kind === 'order' ? `${fact.id} ${fact.order.status}` : fact.kind,
   );
@@ -49,7 +49,7 @@ async function queued(trader: Address, orderId: bigint, purpose: RelayPurpose = 
 }
 
 describe('an order that is placed', () => {
-  it('is there as a whole: the order, its bytes, its first event, and what the account is told', async () => {
+  it('is stored as a whole: the order, its bytes, its first event and its journal entry', async () => {
     const trader = newTrader();
     const given = draft(trader, { spend: { usd: '1000' } });
     const answer = await store.orders.place(given);
@@ -68,11 +68,11 @@ describe('an order that is placed', () => {
     });
     expect(await stores[1].orders.find(CHAIN, trader, id)).toEqual(answer.stored);
     expect((await store.orders.timeline(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual(['prepared']);
-    expect(await told(trader)).toEqual([`${id} prepared`]);
+    expect(await journaled(trader)).toEqual([`${id} prepared`]);
     expect(await spent(trader)).toBe('1000');
   });
 
-  it('is nobody else’s', async () => {
+  it('is found for its own trader only', async () => {
     const { id } = await placed(newTrader());
     expect(await store.orders.find(CHAIN, newTrader(), id)).toBeNull();
     expect(await store.orders.timeline(CHAIN, newTrader(), id)).toBeNull();
@@ -89,7 +89,7 @@ describe('an order that is placed', () => {
     expect(answers.filter(({ kind }) => kind === 'placed')).toHaveLength(1);
     expect(answers.filter(({ kind }) => kind === 'known')).toHaveLength(11);
     expect(await spent(trader)).toBe('10');
-    expect(await told(trader)).toHaveLength(1);
+    expect(await journaled(trader)).toHaveLength(1);
     expect((await store.orders.findByClientId(CHAIN, trader, 'mine'))?.id).toBe(answers.map(idOf)[0]);
   });
 
@@ -114,7 +114,7 @@ describe('an order that is placed', () => {
     expect(await store.account.ordersBefore(CHAIN, spender, null, 50)).toHaveLength(3);
   });
 
-  it('tells when the next unsent order may come, and counts none that is sent or over', async () => {
+  it('returns when the next unsent order may come, and counts none that is sent or over', async () => {
     const trader = newTrader();
     const first = await placed(trader, { maxUnsent: 2, forMs: 5_000 });
     await placed(trader, { maxUnsent: 2, forMs: 9_000 });
@@ -125,8 +125,8 @@ describe('an order that is placed', () => {
   });
 });
 
-describe('an order nobody sends', () => {
-  it('lapses when its time is up, and gives its spending back', async () => {
+describe('an order that is not sent', () => {
+  it('expires when its time is up, and gives its spending back', async () => {
     const trader = newTrader();
     const { id } = await placed(trader, { spend: { usd: '70' }, forMs: 1_000, now: 1_000 });
     expect(await store.orders.expire(CHAIN, 1_999)).toBe(0);
@@ -134,15 +134,15 @@ describe('an order nobody sends', () => {
     expect(await store.orders.expire(CHAIN, 2_000)).toBe(0);
     expect((await store.orders.find(CHAIN, trader, id))?.order).toMatchObject({ status: 'expired', updatedAt: 2_000 });
     expect(formatDecimal(await store.spend.spent({ chain: CHAIN, agent: trader, trader, day: 0 }))).toBe('0');
-    expect(await told(trader)).toEqual([`${id} prepared`, `${id} expired`]);
+    expect(await journaled(trader)).toEqual([`${id} prepared`, `${id} expired`]);
   });
 
-  it('lapses once, whoever looks', async () => {
+  it('expires once, on whichever replica', async () => {
     const traders = Array.from({ length: 30 }, newTrader);
     for (const trader of traders) await placed(trader, { now: 10_000, forMs: 1 });
     const counts = await Promise.all([0, 1, 0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.expire(CHAIN, 20_000)));
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(30);
-    for (const trader of traders) expect(await told(trader)).toHaveLength(2);
+    for (const trader of traders) expect(await journaled(trader)).toHaveLength(2);
   });
 
   it('is given up by its owner once, unless a hash is known', async () => {
@@ -174,7 +174,7 @@ describe('an order nobody sends', () => {
     expect(await store.orders.giveUp(CHAIN, trader, numbered.id, NOW)).toBe(false);
   });
 
-  it('does not lapse while the relayer has a nonce for it and may send it', async () => {
+  it('does not expire while the relayer has a nonce for it and may send it', async () => {
     const trader = newTrader();
     const { id } = await placed(trader, { now: 30_000, forMs: 1_000 });
     const job = await queued(trader, id, 'action', 31_000);
@@ -184,7 +184,7 @@ describe('an order nobody sends', () => {
     expect(await store.orders.expire(CHAIN, 31_000 + 2 * LANE_WAITS.tooLateMs)).toBe(1);
   });
 
-  it('gets no nonce when it lapses in the same moment', async () => {
+  it('gets no nonce when it expires in the same moment', async () => {
     const trader = newTrader();
     const { id } = await placed(trader);
     const job = await queued(trader, id);
@@ -227,7 +227,7 @@ describe('an order nobody sends', () => {
 });
 
 describe('a hash', () => {
-  it('is kept once, shown in the order, and keeps it from lapsing until it is looked for', async () => {
+  it('is kept once, shown in the order, and keeps it from expiring until it is looked for', async () => {
     const trader = newTrader();
     const { id } = await placed(trader, { forMs: 1 });
     await store.orders.recordHash(CHAIN, id, '0xA1', NOW);

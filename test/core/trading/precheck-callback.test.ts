@@ -31,12 +31,12 @@ describe('the market that an opening is checked against', () => {
   it.each([
     ['USDC', USDC, 10n ** 12n],
     ['DAI', DAI, 10n ** 24n],
-  ])('has the open interest of the block: a million %s from before v10 take a million of its room', (_, collateral, million) => {
+  ])('has the open interest of the block: a million %s from before v10 leave a million less to open', (_, collateral, million) => {
     const none = { long: 0n, short: 0n };
-    const room = (oiBeforeV10: { long: bigint; short: bigint }): bigint =>
+    const spare = (oiBeforeV10: { long: bigint; short: bigint }): bigint =>
       exposureRoom({ market: viewAt(opening(collateral), facts({ oiToken: none, oiBeforeV10 })), long: true, price: ORACLE });
-    expect(room(none) - room({ long: million, short: 0n })).toBe(million);
-    expect(room({ long: 0n, short: million })).toBe(room(none));
+    expect(spare(none) - spare({ long: million, short: 0n })).toBe(million);
+    expect(spare({ long: 0n, short: million })).toBe(spare(none));
   });
 
   it('has the skew of the block, which moves the mark', () => {

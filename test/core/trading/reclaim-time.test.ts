@@ -8,10 +8,10 @@ const at = (block: bigint, seconds: number) => ({
 });
 
 describe('when an unanswered request can be reclaimed', () => {
-  it('is told at the usual pace of the chain while too few blocks have passed to know better', () =>
+  it('is estimated at the usual pace of the chain while too few blocks have passed', () =>
     expect(expectedReclaim(request, at(1_010n, 30))).toBe(5_000_000 + 190 * 250));
 
-  it('is told at the pace that the chain had since the request once it shows', () =>
+  it('is estimated at the pace of the chain since the request after enough blocks', () =>
     expect(expectedReclaim(request, at(1_100n, 100))).toBe(5_000_000 + 100 * 1000));
 
   it('is now, from the very block on', () => {

@@ -149,7 +149,7 @@ describe('many jobs of a wallet', () => {
 });
 
 describe('hashes of many orders', () => {
-  it('are kept and told once, whoever reports them, and leave orders that moved on as they are', async () => {
+  it('are stored and journaled once, whichever replica reports them, and leave orders that moved on as they are', async () => {
     const trader = newAddress();
     const ids = [await placed(trader), await placed(trader), await placed(trader)];
     const [first, second, gone] = ids;
@@ -159,13 +159,13 @@ describe('hashes of many orders', () => {
     await Promise.all([0, 1].map((at) => stores[at === 0 ? 0 : 1].orders.recordHashes(CHAIN, sent, NOW)));
     await store.orders.recordHashes(CHAIN, sent, NOW + 1);
     for (const id of [first, second]) {
-      const story = await store.orders.timeline(CHAIN, trader, id);
-      expect(story?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'sent']);
+      const timeline = await store.orders.timeline(CHAIN, trader, id);
+      expect(timeline?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'sent']);
       expect((await store.orders.find(CHAIN, trader, id))?.order).toMatchObject({ status: 'prepared', txHash: hashOf(id) });
     }
     expect(await store.orders.giveUp(CHAIN, trader, first, NOW)).toBe(false);
     const facts = await store.journal.after(CHAIN, trader, 0n, 100);
-    const told = facts.flatMap(({ fact }) => (fact.kind === 'order' && fact.id === first ? [fact.order.txHash] : []));
-    expect(told).toEqual([null, hashOf(first)]);
+    const journaled = facts.flatMap(({ fact }) => (fact.kind === 'order' && fact.id === first ? [fact.order.txHash] : []));
+    expect(journaled).toEqual([null, hashOf(first)]);
   });
 });

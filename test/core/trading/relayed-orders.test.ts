@@ -28,9 +28,9 @@ const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
 const oneOf = (at: number): KnexStore => stores[at % 2 === 0 ? 0 : 1];
 
 describe('a signed action', () => {
-  async function newAgent(standing: { revoked_at?: number; expires_at?: number } = {}): Promise<{ agent: Address; trader: Address }> {
+  async function newAgent(ending: { revoked_at?: number; expires_at?: number } = {}): Promise<{ agent: Address; trader: Address }> {
     const who = { agent: newAddress(), trader: newAddress() };
-    const row = { chain: CHAIN, ...who, name: who.agent, permissions: 'trade', mode: 'relayed', created_at: NOW, ...standing };
+    const row = { chain: CHAIN, ...who, name: who.agent, permissions: 'trade', mode: 'relayed', created_at: NOW, ...ending };
     await store.db('agents').insert(row);
     return who;
   }
@@ -99,8 +99,8 @@ describe('a signed action', () => {
     const { agent, trader } = await knownAgent();
     expect(await store.signers.claim(claimOf([agent], 0, 0))).toMatchObject({ used: 1, nonce: null, kept: null });
     expect(await keptFor(trader)).toEqual([]);
-    for (const standing of [{ revoked_at: NOW }, { expires_at: NOW }]) {
-      const gone = await newAgent(standing);
+    for (const ending of [{ revoked_at: NOW }, { expires_at: NOW }]) {
+      const gone = await newAgent(ending);
       await sentFor(gone.trader);
       expect(await store.signers.claim(claimOf([gone.agent, agent], 0))).toMatchObject({ used: null, nonce: null, kept: null });
       expect(await keptFor(gone.trader)).toEqual([]);

@@ -155,10 +155,10 @@ describe('skew impact', () => {
     fc.assert(
       fc.property(magnitude(14, 23), magnitude(14, 23), magnitude(24, 28), magnitude(14, 22), (long, short, skewDepth, sizeToken) => {
         const state = { oiToken: { long, short }, skewDepth };
-        const standing = skewImpactP({ state, sizeToken: 0n, up: true });
-        expect(skewImpactP({ state, sizeToken, up: true }) >= standing).toBe(true);
-        expect(skewImpactP({ state, sizeToken, up: false }) <= standing).toBe(true);
-        expect(skewImpactP({ state, sizeToken: 0n, up: false })).toBe(standing);
+        const present = skewImpactP({ state, sizeToken: 0n, up: true });
+        expect(skewImpactP({ state, sizeToken, up: true }) >= present).toBe(true);
+        expect(skewImpactP({ state, sizeToken, up: false }) <= present).toBe(true);
+        expect(skewImpactP({ state, sizeToken: 0n, up: false })).toBe(present);
       }),
       runs,
     );

@@ -125,15 +125,15 @@ describe('the virtual book', () => {
   });
 });
 
-describe('room for exposure', () => {
+describe('spare exposure', () => {
   it('is the largest size the contract lets in', () => {
     const group = fc.option(fc.record({ long: magnitude(4, 14), short: magnitude(4, 14), max: magnitude(10, 16) }));
     fc.assert(
       fc.property(marketWith(true), oraclePrice, fc.boolean(), group, (market, at, long, groupOi) => {
         const input = { market, long, price: at, groupOi };
-        const room = exposureRoom(input);
-        if (room > 0n) expect(isWithinExposureLimits({ ...input, positionSizeCollateral: room })).toBe(true);
-        expect(isWithinExposureLimits({ ...input, positionSizeCollateral: room + 1n })).toBe(false);
+        const spare = exposureRoom(input);
+        if (spare > 0n) expect(isWithinExposureLimits({ ...input, positionSizeCollateral: spare })).toBe(true);
+        expect(isWithinExposureLimits({ ...input, positionSizeCollateral: spare + 1n })).toBe(false);
       }),
       { ...runs, numRuns: 1500 },
     );

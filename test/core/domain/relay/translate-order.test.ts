@@ -277,20 +277,20 @@ describe('a trigger', () => {
     expect(legsOf(translateOrder({ ...protection, size: 0n }, context({ trades })))).toHaveLength(1);
   });
 
-  it('never takes room away from the other level of the position', () => {
-    const roomy = [trade(0, true, E18, { slippageP: 9_000n })];
+  it('never lowers the closing slippage for the other trigger of the position', () => {
+    const wide = [trade(0, true, E18, { slippageP: 9_000n })];
     const protection = order({ isBuy: false, limit: (PRICE * 85n) / 100n, reduceOnly: true, style: trigger('sl', 90n) });
-    expect(legsOf(translateOrder(protection, context({ trades: roomy })))[0]?.intent).not.toHaveProperty('slippageP');
+    expect(legsOf(translateOrder(protection, context({ trades: wide })))[0]?.intent).not.toHaveProperty('slippageP');
   });
 
   it('is followed as far as its limit says, and a market order without a worst price as far as an exchange would', () => {
     const at = (percent: bigint, isMarket: boolean): ExchangeOrder =>
       order({ isBuy: false, reduceOnly: true, limit: (PRICE * percent) / 100n, style: { ...trigger('sl', 90n), isMarket } });
-    const roomOf = (asked: ExchangeOrder) => legsOf(translateOrder(asked, context({ trades })))[0]?.intent;
-    expect(roomOf(at(90n, true))).toMatchObject({ slippageP: 10_000n });
-    expect(roomOf(at(81n, true))).toMatchObject({ slippageP: 10_000n });
-    expect(roomOf(at(45n, true))).toMatchObject({ slippageP: 50_000n });
-    expect(roomOf(at(90n, false))).not.toHaveProperty('slippageP');
+    const intentOf = (asked: ExchangeOrder) => legsOf(translateOrder(asked, context({ trades })))[0]?.intent;
+    expect(intentOf(at(90n, true))).toMatchObject({ slippageP: 10_000n });
+    expect(intentOf(at(81n, true))).toMatchObject({ slippageP: 10_000n });
+    expect(intentOf(at(45n, true))).toMatchObject({ slippageP: 50_000n });
+    expect(intentOf(at(90n, false))).not.toHaveProperty('slippageP');
   });
 
   it('changes nothing under a close that waits for the oracle', () => {
@@ -358,11 +358,11 @@ describe('for every order', () => {
     );
   });
 
-  it('a bound with room under the limit never lets the contract pass the limit', () => {
+  it('a bound with slippage under the limit never lets the contract pass the limit', () => {
     const prices = fc.bigInt({ min: 1n, max: 72_057_594_037_927_935n });
     fc.assert(
-      fc.property(prices, fc.boolean(), fc.bigInt({ min: 0n, max: 65_535n }), (price, isBuy, room) => {
-        const { expectedPrice, slippageP } = boundBy(price, isBuy, room);
+      fc.property(prices, fc.boolean(), fc.bigInt({ min: 0n, max: 65_535n }), (price, isBuy, slippage) => {
+        const { expectedPrice, slippageP } = boundBy(price, isBuy, slippage);
         const worst = worstPrice({ expectedPrice, maxSlippageP: slippageP, long: isBuy, open: true });
         expect(isBuy ? worst <= price : worst >= price).toBe(true);
         expect(slippageTo(price, price, isBuy, 65_000n)).toBe(0n);
