@@ -96,7 +96,7 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
     const { exchange } = await newBot();
     const markets = await exchange.loadMarkets();
     expect(markets[SYMBOL]).toMatchObject({ active: true, swap: true, precision: { amount: 0.00001 }, baseId: '0' });
-    expect(bench.door.seen.filter(({ door }) => door === 'exchange').map(({ type }) => type)).toEqual(
+    expect(bench.proxy.seen.filter(({ endpoint }) => endpoint === 'exchange').map(({ type }) => type)).toEqual(
       expect.arrayContaining(['approveBuilderFee', 'setReferrer']),
     );
     expect((await exchange.fetchStatus()).status).toBe('ok');
@@ -337,4 +337,4 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
   );
 });
 
-it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.door));
+it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.proxy));

@@ -14,15 +14,15 @@ export const PRICE = 60_000;
 /** How long clients wait for an answer, where they have a setting for it: their own 10 seconds pass on a busy machine. */
 export const CLIENT_TIMEOUT_MS = 110_000;
 
-/** A sandbox behind a wire that checks what clients are answered. */
+/** A sandbox behind a proxy that checks what clients are answered. */
 export interface ClientBench {
   readonly sandbox: TestVenue;
-  readonly door: RecordingProxy;
+  readonly proxy: RecordingProxy;
   /** The one thing a bot changes: its base URL. */
   readonly base: string;
   /** That of its stream. */
   readonly stream: string;
-  /** Once the service has confirmed that these are told about the account. */
+  /** Resolves once the service has confirmed these subscriptions of the account. */
   subscribed(address: string, ...types: readonly string[]): Promise<void>;
   newBot(usdc?: string): Promise<FacadeTrader>;
   stop(): Promise<void>;
@@ -30,7 +30,7 @@ export interface ClientBench {
 
 export async function startClientBench(): Promise<ClientBench> {
   const sandbox = await sharedVenue();
-  const door = await startRecordingProxy(sandbox.url);
+  const proxy = await startRecordingProxy(sandbox.url);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
     () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
@@ -38,12 +38,12 @@ export async function startClientBench(): Promise<ClientBench> {
   );
   return {
     sandbox,
-    door,
-    base: `${door.url}/hl/${FACADE_CHAIN}`,
-    stream: `${door.url.replace(/^http/, 'ws')}/hl/${FACADE_CHAIN}/ws`,
+    proxy,
+    base: `${proxy.url}/hl/${FACADE_CHAIN}`,
+    stream: `${proxy.url.replace(/^http/, 'ws')}/hl/${FACADE_CHAIN}/ws`,
     async subscribed(address, ...types) {
       const confirmed = (type: string): boolean =>
-        door.frames.some(
+        proxy.frames.some(
           (text) => text.includes('"subscriptionResponse"') && text.includes(`"${type}"`) && text.includes(address.toLowerCase()),
         );
       await eventually(
@@ -53,7 +53,7 @@ export async function startClientBench(): Promise<ClientBench> {
     },
     newBot: (usdc) => newFacadeTrader(sandbox, usdc),
     async stop() {
-      await door.stop();
+      await proxy.stop();
       await sandbox.stop();
     },
   };
@@ -63,7 +63,7 @@ export async function startClientBench(): Promise<ClientBench> {
 export function expectEveryAnswerFits({ seen, frames, faults }: RecordingProxy): void {
   expect(faults).toEqual([]);
   expect(frames.length).toBeGreaterThan(0);
-  expect(new Set(seen.map(({ door }) => door))).toEqual(new Set(['info', 'exchange']));
+  expect(new Set(seen.map(({ endpoint }) => endpoint))).toEqual(new Set(['info', 'exchange']));
 }
 
 /** The trades and resting orders of the contract, once they are as described. */

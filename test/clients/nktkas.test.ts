@@ -101,7 +101,7 @@ const httpOf = (
   options: current.HttpTransportOptions = {},
 ): current.HttpTransport => new clients.HttpTransport({ apiUrl: `${bench.base}${slash}`, timeout: CLIENT_TIMEOUT_MS, ...options });
 
-/** As the client signs it without being told anything: for the main network, where the name has to carry the deployment's tag. */
+/** As the client signs it with its defaults: for the main network, where the name has to carry the deployment's tag. */
 async function approvesTagged({ clients, slash }: Version, wallet: Wallet): Promise<void> {
   const master = new clients.ExchangeClient({ transport: httpOf({ clients, slash }), wallet });
   const { body } = await bench.sandbox.get(`/v1/${FACADE_CHAIN}`);
@@ -412,13 +412,13 @@ describe.each(VERSIONS)('unmodified', (version) => {
     flow('streams prices and books', () =>
       overSocket(version, async (transport) => {
         const stream = new version.clients.SubscriptionClient({ transport });
-        const heard = { mids: 0, bid: 0, mark: 0, close: 0 };
-        await stream.allMids(({ mids }) => (heard.mids = Number(mids['ETH'])));
-        await stream.l2Book({ coin: 'ETH' }, ({ levels }) => (heard.bid = Number(levels[0][0]?.px)));
-        await stream.activeAssetCtx({ coin: 'ETH' }, ({ ctx }) => (heard.mark = Number(ctx.markPx)));
-        await stream.candle({ coin: 'ETH', interval: '1m' }, ({ c }) => (heard.close = Number(c)));
+        const latest = { mids: 0, bid: 0, mark: 0, close: 0 };
+        await stream.allMids(({ mids }) => (latest.mids = Number(mids['ETH'])));
+        await stream.l2Book({ coin: 'ETH' }, ({ levels }) => (latest.bid = Number(levels[0][0]?.px)));
+        await stream.activeAssetCtx({ coin: 'ETH' }, ({ ctx }) => (latest.mark = Number(ctx.markPx)));
+        await stream.candle({ coin: 'ETH', interval: '1m' }, ({ c }) => (latest.close = Number(c)));
         await eventually(
-          () => Object.values(heard),
+          () => Object.values(latest),
           (prices) => prices.every((price) => price > 0),
         );
       }),
@@ -467,7 +467,7 @@ it('takes nothing a client signed a second time', async () => {
   const bot = await newBot(version);
   await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
   const before = await onlyTrade(bot.trader);
-  const [envelope] = bench.door.seen.filter(({ type }) => type === 'order').slice(-1);
+  const [envelope] = bench.proxy.seen.filter(({ type }) => type === 'order').slice(-1);
   const funds = await bot.trader.usdc();
   for (const { definition } of bench.sandbox.controls.chains) {
     const { body } = await postExchange(bench.sandbox.url, definition.slug, envelope?.request);
@@ -477,4 +477,4 @@ it('takes nothing a client signed a second time', async () => {
   expect(await bot.trader.usdc()).toBe(funds);
 });
 
-it('answers both versions in the shapes they expect', () => expectEveryAnswerFits(bench.door));
+it('answers both versions in the shapes they expect', () => expectEveryAnswerFits(bench.proxy));

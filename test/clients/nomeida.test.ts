@@ -309,12 +309,12 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
   flow('streams prices and books', async () => {
     const { sdk } = await newBot(true);
     await sdk.connect();
-    const heard = { mid: 0, bid: 0, close: 0 };
-    await sdk.subscriptions.subscribeToAllMids((mids) => (heard.mid = Number(mids['ETH-PERP'])));
-    await sdk.subscriptions.subscribeToL2Book('ETH-PERP', ({ levels }) => (heard.bid = Number(levels[0][0]?.px)));
-    await sdk.subscriptions.subscribeToCandle('ETH-PERP', '1m', ({ c }: { c: unknown }) => (heard.close = Number(c)));
+    const latest = { mid: 0, bid: 0, close: 0 };
+    await sdk.subscriptions.subscribeToAllMids((mids) => (latest.mid = Number(mids['ETH-PERP'])));
+    await sdk.subscriptions.subscribeToL2Book('ETH-PERP', ({ levels }) => (latest.bid = Number(levels[0][0]?.px)));
+    await sdk.subscriptions.subscribeToCandle('ETH-PERP', '1m', ({ c }: { c: unknown }) => (latest.close = Number(c)));
     await eventually(
-      () => Object.values(heard),
+      () => Object.values(latest),
       (prices) => prices.every((price) => price > 0),
     );
   });
@@ -349,4 +349,4 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
   });
 });
 
-it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.door));
+it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.proxy));

@@ -36,7 +36,7 @@ const tagOf = async (chain: string): Promise<string> => ((await sandbox.get(`/v1
 
 const TESTNET = { network: 'Testnet' } as const;
 
-/** Known signers hear the name of what is refused, strangers that they do not exist; no nonce is spent. */
+/** A known signer is answered with the name of the refused action, an unknown one that it does not exist; no nonce is spent. */
 async function isKnown(agent: Wallet, chain = TEST_NET): Promise<boolean> {
   const { body } = await post(await signL1(agent, { type: 'claimRewards' }), chain);
   return (body as { response: string }).response === 'Staking is not supported.';
@@ -96,7 +96,7 @@ describe('an approval', () => {
     expect(await tagOf(TEST_NET)).not.toBe(await tagOf(MAIN_NET));
   });
 
-  it('that could have been made for Hyperliquid is refused with the rule, and registers nobody', async () => {
+  it('that could have been made for Hyperliquid is refused with the rule, and registers no agent', async () => {
     const { master } = await newMaster(MAIN_NET);
     const agent = newKey();
     const tag = await tagOf(MAIN_NET);
@@ -151,7 +151,7 @@ describe('an approval', () => {
     expect(await post({ ...body, nonce: body.nonce + 1 })).toMatchObject(err(expect.stringMatching(/^Invalid nonce: /)));
   });
 
-  it('of a wallet that owns nothing is refused: nobody may have signed it at all', async () => {
+  it('of a wallet that owns nothing is refused: a wrong signature recovers to such an address', async () => {
     const master = newKey();
     const agent = newKey();
     expect(await post(await approveAgent(master, agent.address, null, TESTNET))).toMatchObject(
@@ -211,7 +211,7 @@ describe('the agents of a master', () => {
     expect(await post(await approveAgent(master, newKey().address, 'three', TESTNET))).toMatchObject(OK);
   });
 
-  it('are removed by an approval of nobody, for good', async () => {
+  it('are removed for good by an approval of the zero address', async () => {
     const { master } = await newMaster();
     const [named, plain] = [newKey(), newKey()];
     await post(await approveAgent(master, named.address, 'bot', TESTNET));
@@ -284,7 +284,7 @@ describe('the agents of a master', () => {
     expect([native.status, native.body]).toMatchObject([403, { code: 'TRADER_MISMATCH' }]);
   });
 
-  it('are not kept from their master by a stranger who registered them first, on whichever chain and front end', async () => {
+  it('are not kept from their master by another trader that registered them first, on any chain and front end', async () => {
     const [{ master }, { master: stranger }] = [await newMaster(), await newMaster()];
     const agent = newKey();
     const domain = await domainOf(sandbox, MAIN_NET);
@@ -313,14 +313,14 @@ describe('the agents of a master', () => {
     expect(await isKnown(agent)).toBe(false);
   });
 
-  it('are told in the journal of their master', async () => {
+  it('are in the journal of their master', async () => {
     const { master } = await newMaster();
     const [first, second] = [newKey(), newKey()];
     for (const agent of [first, second]) await post(await approveAgent(master, agent.address, null, TESTNET));
     const entries = await sandbox.gateway.store.journal.after(TEST_NET, master.address.toLowerCase() as `0x${string}`, 0n, 10);
-    const told = entries.flatMap(({ fact }) => (fact.kind === 'agent' ? [[fact.agent.agent, fact.agent.revokedAt === null]] : []));
+    const changes = entries.flatMap(({ fact }) => (fact.kind === 'agent' ? [[fact.agent.agent, fact.agent.revokedAt === null]] : []));
     const [one, two] = [first.address.toLowerCase(), second.address.toLowerCase()];
-    expect(told).toEqual([
+    expect(changes).toEqual([
       [one, true],
       [one, false],
       [two, true],
@@ -358,7 +358,7 @@ describe('the master itself', () => {
     expect(await post(await signL1(master, { type: 'noop' }))).toMatchObject(OK);
   });
 
-  it('is its own, whoever claimed it before', async () => {
+  it('is its own, also when another master claimed it before', async () => {
     const [master, { master: squatter }] = [newKey(), await newMaster()];
     expect(await post(await approveAgent(squatter, master.address, null, TESTNET))).toMatchObject(OK);
     await chainOf(TEST_NET).faucet.fund(master.address as `0x${string}`, { eth: '1' });
@@ -377,7 +377,7 @@ describe('the master itself', () => {
     expect([await isKnown(able), await isKnown(poor)]).toEqual([false, false]);
   });
 
-  it('is answered as itself, also where a stranger named it as his agent before it was anybody', async () => {
+  it('is answered as itself, also where another trader approved it as an agent before it owned anything', async () => {
     const [{ master: stranger }, master] = [await newMaster(), newKey()];
     const ask = async (type: string) => (await sandbox.post(`/hl/${TEST_NET}/info`, { type, user: master.address })).body;
     expect(await post(await approveAgent(stranger, master.address, 'evil', TESTNET))).toMatchObject(OK);

@@ -46,7 +46,7 @@ const openOn = ({ trader }: Awaited<ReturnType<typeof newBot>>, count: number) =
   );
 
 describe('a database that goes away', () => {
-  it('while an answer is held: the order that a node has is told as resting, and is there once', async () => {
+  it('while an answer is held: the order that a node has is reported as resting, and is there once', async () => {
     const bot = await newBot();
     await chain.pauseMining(true);
     const answer = bot.place();

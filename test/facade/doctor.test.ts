@@ -124,7 +124,7 @@ describe('the doctor of signatures', () => {
       expect(await said({ action: full(), nonce, signature: { r, s, v } })).toContain('personal message');
   });
 
-  it('knows agents of other chains, agents of the other door, and masters', async () => {
+  it('knows agents of other chains, agents of the native API, and masters', async () => {
     expect(await said(await signL1(agent, full()), OTHER)).toContain(`is an agent on ${CHAIN}, not on ${OTHER}`);
     expect(await said(await signL1(master, full()))).toContain('is a master wallet');
     const native = newKey();
@@ -173,12 +173,12 @@ describe('at the launch limits', () => {
       trustedProxies: [],
     };
     const access = createRequestAccess({ ...settings, serviceName, crypto: open.crypto, store, clock, log });
-    const door = createExchangeHandler({ ...gateway, access }, null);
+    const handler = createExchangeHandler({ ...gateway, access }, null);
     const post = async (body: unknown, address: string) => {
       const bytes = Buffer.from(JSON.stringify(body));
       const asked = { venue: venueOf(gateway, CHAIN), bytes, client: { address, requestId: 'a', ray: 'a' } };
-      const { status, body: text } = await Promise.resolve(door.answer(asked)).catch((error: unknown) =>
-        door.refuse(error as GatewayError),
+      const { status, body: text } = await Promise.resolve(handler.answer(asked)).catch((error: unknown) =>
+        handler.refuse(error as GatewayError),
       );
       return { status, text: String(text) };
     };

@@ -32,7 +32,7 @@ afterAll(() => sandbox.stop());
 const post = (body: unknown, init?: Parameters<typeof postExchange>[3]) => postExchange(sandbox.url, CHAIN, body, init);
 const err = (response: unknown) => ({ status: 200, body: { status: 'err', response } });
 
-describe('the exchange door', () => {
+describe('the exchange handler', () => {
   it('takes a no-op of an agent, on either network, at any spelling of its path', async () => {
     for (const [source, path] of [
       ['a', `/hl/${CHAIN}/exchange`],
@@ -87,7 +87,7 @@ describe('the exchange door', () => {
     expect(await post({ ...body, signature: bare, isFrontend: true, vaultAddress: '' })).toMatchObject({ status: 200, body: DONE });
   });
 
-  it('takes what ccxt sends unasked, from anybody, and remembers nothing of strangers', async () => {
+  it('takes what ccxt sends unasked, from any signer, and stores nothing of unknown ones', async () => {
     const stranger = new Wallet(generatePrivateKey());
     const fee = await signUserSigned(stranger, ['approveBuilderFee', 'ApproveBuilderFee', 'string maxFeeRate', 'address builder'], {
       maxFeeRate: '0.01%',
@@ -97,13 +97,13 @@ describe('the exchange door', () => {
     for (const body of [fee, fee, referrer, referrer]) expect(await post(body)).toMatchObject({ status: 200, body: DONE });
   });
 
-  it('tells the signer nobody knows, in the words clients look for', async () => {
+  it('names an unknown signer, in the words clients look for', async () => {
     const stranger = new Wallet(generatePrivateKey());
     const answer = await post(await signL1(stranger, orderAction()));
     expect(answer).toMatchObject(err(expect.stringContaining(`User or API Wallet ${stranger.address.toLowerCase()} does not exist.`)));
   });
 
-  it('answers 503 CHAIN_READ_ONLY where nobody relays', async () => {
+  it('answers 503 CHAIN_READ_ONLY without a relayer', async () => {
     const readOnly = await startSecondGateway(sandbox);
     const bodies = [await signL1(agent, orderAction()), await signL1(agent, { type: 'noop' })];
     for (const body of bodies)
@@ -240,7 +240,7 @@ describe('a body that fits nothing', () => {
     expect(await post(hidden)).toMatchObject({ status: 422, body: { code: 'VALIDATION_ERROR' } });
   });
 
-  it('tells an unknown action by its name, whoever signed it', async () => {
+  it('refuses an unknown action by its name, for any signer', async () => {
     expect(await post(await signL1(agent, { type: 'dummy' }))).toMatchObject({
       status: 422,
       body: { ...NETWORK_ERROR, code: 'UNSUPPORTED', message: expect.stringContaining('"dummy"') },

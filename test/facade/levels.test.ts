@@ -74,8 +74,8 @@ async function newBot(): Promise<Bot> {
     send,
     async place(placed) {
       const [status] = await send({ type: 'order', orders: [placed], grouping: 'na' });
-      const told = status as Record<string, { oid: number }> | undefined;
-      const oid = (told?.['resting'] ?? told?.['filled'])?.oid;
+      const answered = status as Record<string, { oid: number }> | undefined;
+      const oid = (answered?.['resting'] ?? answered?.['filled'])?.oid;
       if (oid === undefined) throw new Error(`not placed: ${JSON.stringify(status)}`);
       return oid;
     },
@@ -191,19 +191,19 @@ describe('a second stop loss for all of a position', () => {
   }
   const isOf = (oid: number, status: string) => (update: Update) => update.order.oid === oid && update.status === status;
 
-  it('cancels the first in an update of its own, also where it stands at the same price', async () => {
+  it('cancels the first in an update of its own, also where it has the same price', async () => {
     const bot = await newHolder();
     const socket = await hlSocket(sandbox.url);
     await socket.subscribe('orderUpdates', { user: bot.user });
-    const told = (oid: number, status: string) => socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, status)));
+    const isUpdated = (oid: number, status: string) => socket.find<Update[]>('orderUpdates', (updates) => updates.some(isOf(oid, status)));
     let old = await bot.place(level('sl', '55000'));
     await arrives(bot);
-    await told(old, 'open');
+    await isUpdated(old, 'open');
     // At another price, at the same one, and at one that the contract moves to where the one before stands.
     for (const price of ['56000', '56000', '44000', '43000']) {
       const oid = await bot.place(level('sl', price));
-      await told(old, 'canceled');
-      await told(oid, 'open');
+      await isUpdated(old, 'canceled');
+      await isUpdated(oid, 'open');
       await arrives(bot);
       expect([await bot.statusOf(old), await bot.statusOf(oid)]).toEqual(['canceled', 'open']);
       expect((await bot.listed()).map((shown) => shown.oid)).toEqual([oid]);
@@ -214,8 +214,8 @@ describe('a second stop loss for all of a position', () => {
     const both = await bot.send({ type: 'order', orders: [level('sl', '55000'), level('sl', '56000')], grouping: 'na' });
     await chain.pauseMining(false);
     const [first = 0, second = 0] = both.map((status) => (status as { resting: { oid: number } }).resting.oid);
-    await told(first, 'canceled');
-    await told(second, 'open');
+    await isUpdated(first, 'canceled');
+    await isUpdated(second, 'open');
     await socket.close();
     expect(await bot.statusOf(first)).toBe('canceled');
   });

@@ -98,12 +98,12 @@ describe('the nonces of a signer', () => {
     expect(await post(fee)).toMatchObject(duplicate(body));
   });
 
-  it('go to one of many who carry the same, to whichever door', async () => {
+  it('are taken once, however many replicas and chains receive the same body', async () => {
     const agent = await newAgent(HERE, THERE);
     const body = await noop(agent);
-    const doors = [sandbox.url, replica.url].flatMap((url) => [HERE, THERE].map((chain) => ({ url, chain })));
+    const targets = [sandbox.url, replica.url].flatMap((url) => [HERE, THERE].map((chain) => ({ url, chain })));
     const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, at) => doors[at % doors.length]).map((door) => post(body, door?.chain, door?.url)),
+      Array.from({ length: 24 }, (_, at) => targets[at % targets.length]).map((target) => post(body, target?.chain, target?.url)),
     );
     const statuses = answers.map((answer) => (answer.body as { status: string }).status);
     expect(statuses.filter((status) => status === 'ok')).toHaveLength(1);
@@ -133,7 +133,7 @@ describe('the nonces of a signer', () => {
     expect(await post(await noop(agent, { nonce }))).toMatchObject(err(expect.stringContaining(`Invalid nonce: nonce too low ${nonce} <`)));
   });
 
-  it('are not killed by a stranger who names the wallet as his agent, however far ahead his own nonce lies', async () => {
+  it('stay valid when another trader approves the wallet as its agent, however far ahead its own nonce is', async () => {
     const [victim, stranger] = [await newMaster(HERE), await newMaster(THERE)];
     const named = await approveAgent(stranger, victim.address, await tagOf(THERE), { nonce: Date.now() + DAY_MS - 60_000 });
     expect(await post(named, THERE)).toMatchObject({ body: { status: 'ok' } });
@@ -196,7 +196,7 @@ describe('the nonces of a signer', () => {
     expect([(first[1] ?? 0) - 1, AGENT_LIMIT - 1]).toContain(second[1]);
   });
 
-  it('that are repeated are not charged to the signer: a stranger who repeats a body uses up no window', async () => {
+  it('that are repeated are not charged to the signer: another sender that repeats a body uses up no window', async () => {
     const agent = await newAgent(HERE);
     const body = await noop(agent);
     expect(await post(body)).toMatchObject(DONE);

@@ -14,7 +14,7 @@ afterAll(() => sandbox.stop());
 
 const post = (body: unknown) => postExchange(sandbox.url, CHAIN, body);
 
-/** An agent of a trader whose slot is held by whom it says, if by anybody. */
+/** An agent of a trader that delegates to the given address, or to none. */
 async function newAgent(delegate?: `0x${string}`): Promise<{ agent: Wallet; trader: ChainTrader }> {
   const [chain] = sandbox.controls.chains;
   if (!chain) throw new Error('no chain');
@@ -28,8 +28,8 @@ async function newAgent(delegate?: `0x${string}`): Promise<{ agent: Wallet; trad
 
 const CANCEL = { type: 'cancel', cancels: [{ a: 0, o: 1 }] };
 
-describe('an agent whose trader delegates to somebody else', () => {
-  it('hears who holds the slot, who should, and gets the transaction', async () => {
+describe('an agent whose trader delegates to another address', () => {
+  it('is answered with the delegate, the relayer to delegate to, and the transaction', async () => {
     const relayer = sandbox.controls.relayer.toLowerCase();
     const holder = privateKeyToAddress(generatePrivateKey()).toLowerCase() as `0x${string}`;
     for (const [delegate, said] of [
@@ -55,7 +55,7 @@ describe('an agent whose trader delegates to somebody else', () => {
     }
   });
 
-  it('hears it before anything else that is wrong with an order', async () => {
+  it('is answered so before any other fault of an order', async () => {
     const level = order({ b: false, r: true, t: { trigger: { isMarket: true, triggerPx: '50000', tpsl: 'sl' } } });
     const grouped = (grouping: string, ...orders: Record<string, unknown>[]) => ({ ...orderAction(...orders), grouping });
     const orders: Record<string, unknown>[] = [

@@ -201,7 +201,7 @@ async function expectBound(proof: Record<string, string>): Promise<void> {
 }
 
 describe('a relayed transaction', () => {
-  it('has a proof that its owner can read and anybody can check offline; one of a bent order does not hold', async () => {
+  it('has a proof that its owner can read and any client can check offline; one of a changed order does not hold', async () => {
     const proof = await proofOf(order({ a: BTC, b: true, p: '40000', s: '0.1', r: false, t: GTC }));
     expect(await runScript(proof)).toEqual({
       code: 0,
@@ -344,9 +344,9 @@ describe('a relayed transaction', () => {
     const send = async (orders: object[], grouping: string) =>
       postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(guarded.agentKey), { type: 'order', orders, grouping }));
     await send([order({ a: ETH, b: true, p: '9000', s: '1', r: false, t: IOC }), stop('800')], 'normalTpsl');
-    const room = await proofOfLast(guarded, 'TradeMaxClosingSlippagePUpdated');
-    expect(await verify(room)).toEqual(HOLDS);
-    const bent = { ...room, envelope: room['envelope']?.replace('"800"', '"900"') };
+    const slippage = await proofOfLast(guarded, 'TradeMaxClosingSlippagePUpdated');
+    expect(await verify(slippage)).toEqual(HOLDS);
+    const bent = { ...slippage, envelope: slippage['envelope']?.replace('"800"', '"900"') };
     expect((await verify(bent)).said).toContain('levels may be followed further than was signed');
     await send([stop('700')], 'na');
     const level = await proofOfLast(guarded, 'TradeSlUpdated');
@@ -358,7 +358,7 @@ describe('a relayed transaction', () => {
     expect((await verify({ ...level, envelope: level['envelope']?.replace('"1"', '"0.9"') })).said).toContain('its level closes more');
   });
 
-  it('that nobody asked for at that moment takes back or closes what it names, and nothing else', async () => {
+  it('of a scheduled cancel takes back or closes what it names, and nothing else', async () => {
     const away = await newFacadeTrader(sandbox);
     const send = async (action: Record<string, unknown>) =>
       postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(away.agentKey), action));
@@ -470,7 +470,7 @@ describe('a relayed transaction', () => {
     expect((await verify({ ...(nothing as object), data: placed.data })).said).toContain('it should do nothing');
   });
 
-  it('has none for anybody else', async () => {
+  it('has none for another trader', async () => {
     const hash = await relayed(order({ a: BTC, b: true, p: '41000', s: '0.1', r: false, t: GTC }));
     const stranger = await newFacadeTrader(sandbox);
     const headers = { 'X-Service-Api-Key': await apiKeyOf(stranger) };

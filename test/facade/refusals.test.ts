@@ -201,7 +201,7 @@ describe('what does not exist here', () => {
     expect(await post(await signL1(agent, { type: 'noop' }, { nonce }))).toMatchObject({ body: { status: 'ok' } });
   });
 
-  it('is named before anything else about the account, also while nobody is delegated to', async () => {
+  it('is named before anything else about the account, also without a delegate', async () => {
     const [chain] = sandbox.controls.chains;
     if (!chain) throw new Error('no chain');
     const poor = new Wallet((await newTrader(chain)).privateKey);

@@ -92,7 +92,7 @@ describe('the relayer, asked to take an order back', () => {
   });
 });
 
-describe('the relayer, asked to give levels their room', () => {
+describe('the relayer, asked to set the closing slippage of TP/SL triggers', () => {
   it('does so for the trade that an order of the signed action opened, and for no other', async () => {
     const trader = owner.address.toLowerCase() as `0x${string}`;
     const t = { trigger: { isMarket: true, triggerPx: '10000', tpsl: 'sl' } };

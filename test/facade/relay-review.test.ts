@@ -74,7 +74,7 @@ const relayed = async () => {
 };
 
 describe('a database that breaks off while an order is stored', () => {
-  it('is told to whoever sent it: that it was not placed would be a guess, and a bot that believes it sends twice', async () => {
+  it('is answered NOT_READY: a bot that reads "not placed" would send the order twice', async () => {
     const bot = await newBot();
     const database = await venueDatabase(sandbox);
     try {
@@ -134,7 +134,7 @@ describe('a cancel', () => {
     expect(await relayed()).toBe(before + 1);
   });
 
-  it('of somebody else’s order finds nothing and leaves it where it is', async () => {
+  it('of another trader’s order finds nothing and leaves it where it is', async () => {
     const [owner, thief] = [await newBot(), await newBot()];
     const oid = oidOf(statuses(await owner.send(orders(rest('0.1'))))[0]);
     await tradesOf(owner, ({ length }) => length === 1);

@@ -76,7 +76,7 @@ const extrasOf = ({ nonce, vaultAddress, expiresAfter }: Vector) => ({
   expiresAfter: expiresAfter === null || expiresAfter === undefined ? null : BigInt(expiresAfter),
 });
 
-/** As the door reads it: by the schema of its name, else as it came. */
+/** As the exchange handler reads an action: by the schema of its type, else as it was sent. */
 function formsOf(action: JsonObject): Decoded<unknown>['forms'] {
   const row = ACTIONS.get(typeOf(action));
   return row?.scheme === 'l1' && row.schema !== 'any' ? decodeAction(row.schema, action).forms : asSentOnly(action);

@@ -67,15 +67,15 @@ const trades = ({ trader }: Bot, count: number) =>
     () => trader.trades(),
     ({ length }) => length === count,
   );
-const roomOf = async ({ trader }: Bot, index: number): Promise<number> => {
+const closingSlippageOf = async ({ trader }: Bot, index: number): Promise<number> => {
   const { diamond: address } = chain.definition;
   const args = [trader.account.address, index] as const;
   return (await trader.client.readContract({ address, abi: diamondAbi, functionName: 'getTradeInfo', args })).maxSlippageP;
 };
-const roomBecomes = (bot: Bot, index: number, room: number) =>
+const closingSlippageBecomes = (bot: Bot, index: number, expected: number) =>
   eventually(
-    () => roomOf(bot, index),
-    (now) => now === room,
+    () => closingSlippageOf(bot, index),
+    (now) => now === expected,
   );
 
 describe('levels that a position is opened with', () => {
@@ -86,7 +86,7 @@ describe('levels that a position is opened with', () => {
     expect(children).toEqual(['waitingForTrigger', 'waitingForTrigger']);
     const [trade] = await trades(bot, 1);
     expect(trade).toMatchObject({ tp: units(70_000), sl: units(55_000) });
-    await roomBecomes(bot, Number(trade?.index), 10_000);
+    await closingSlippageBecomes(bot, Number(trade?.index), 10_000);
     // Six percent through the stop: the contract's own percent would leave the position to its liquidation.
     await jumpTo(51_700);
     await trades(bot, 0);
@@ -94,10 +94,10 @@ describe('levels that a position is opened with', () => {
     await jumpTo(PRICE);
     await bot.send(withLevels(buy('0.1'), level('sl', '55000', '55000')));
     const [another] = await trades(bot, 1);
-    await roomBecomes(bot, Number(another?.index), 10_000);
+    await closingSlippageBecomes(bot, Number(another?.index), 10_000);
   });
 
-  it('have their room also when the order rested first', async () => {
+  it('have their closing slippage also when the order rested first', async () => {
     const bot = await newBot();
     const [rested] = await bot.send(withLevels(buy('0.1', { p: '58000', t: limit('Gtc') }), level('sl', '50000', '40000')));
     expect(rested).toMatchObject({ resting: { oid: expect.any(Number) } });
@@ -107,28 +107,28 @@ describe('levels that a position is opened with', () => {
       () => bot.trader.trades(),
       ([only]) => only?.tradeType === 0,
     );
-    await roomBecomes(bot, Number(opened?.index), 20_000);
+    await closingSlippageBecomes(bot, Number(opened?.index), 20_000);
     await jumpTo(44_000);
     await trades(bot, 0);
   });
 
-  it('that the contract’s own room is enough for cost no transaction', async () => {
+  it('that the contract’s own closing slippage is enough for cost no transaction', async () => {
     const bot = await newBot();
     await bot.send(withLevels(buy('0.1'), level('sl', '55000', '54900', false)));
     const [trade] = await trades(bot, 1);
     const owed = await sandbox.gateway.store.closingSlippages.takeDue(FACADE_CHAIN, Number.MAX_SAFE_INTEGER, 0);
     expect(owed.filter(({ trader }) => trader === bot.address)).toEqual([]);
-    expect(await roomOf(bot, Number(trade?.index))).toBe(0);
+    expect(await closingSlippageOf(bot, Number(trade?.index))).toBe(0);
   });
 });
 
 describe('a close with a tight limit', () => {
-  it('leaves the stop loss its room, whether it is refused or executed', async () => {
+  it('leaves the stop loss its closing slippage, whether it is refused or executed', async () => {
     const bot = await newBot();
     await bot.send(orders(buy('0.2')));
     const [before] = await trades(bot, 1);
     await bot.send(orders({ ...level('sl', '55000', '49500'), s: '0.2' }));
-    await roomBecomes(bot, Number(before?.index), 10_000);
+    await closingSlippageBecomes(bot, Number(before?.index), 10_000);
     await eventually(
       () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
       ([listed]) => listed?.position.slippageP === 10_000n,
@@ -137,7 +137,7 @@ describe('a close with a tight limit', () => {
     const unmatched = [{ error: 'Order could not immediately match against any resting orders. asset=0' }];
     chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
     expect(await close()).toEqual(unmatched);
-    expect(await roomOf(bot, Number(before?.index))).toBe(10_000);
+    expect(await closingSlippageOf(bot, Number(before?.index))).toBe(10_000);
     // The contract refuses it as well when the market has moved beyond it.
     chain.setOraclePolicy(BTC, { mode: 'hold' });
     const answer = close();
@@ -150,7 +150,7 @@ describe('a close with a tight limit', () => {
     expect(await answer).toEqual(unmatched);
     await jumpTo(PRICE);
     expect(await close()).toMatchObject([{ filled: {} }]);
-    expect(await roomOf(bot, Number(before?.index))).toBe(10_000);
+    expect(await closingSlippageOf(bot, Number(before?.index))).toBe(10_000);
     await jumpTo(51_700);
     await trades(bot, 0);
   });
@@ -160,7 +160,7 @@ describe('a flip', () => {
   it.each([
     ['is below the minimum', '0.0999', '0.1'],
     ['is more than there is margin for', '0.01', '1'],
-  ])('whose opening %s closes, and is told as filled that far', async (_, held, asked) => {
+  ])('whose opening %s closes, and is reported as filled that far', async (_, held, asked) => {
     const bot = await newBot('3000');
     await bot.send(orders(buy(held)));
     await trades(bot, 1);

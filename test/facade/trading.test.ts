@@ -67,7 +67,7 @@ const settledTrades = (trader: ChainTrader, count: number) =>
   );
 
 describe('a bot', () => {
-  it('buys at the market, is told the fill, closes what it holds, and flips from long to short with one order', async () => {
+  it('buys at the market, receives the fill, closes what it holds, and flips from long to short with one order', async () => {
     const bot = await newBot();
     const [opened] = statuses(await bot.send(orderAction([buy('0.1')])));
     expect(opened).toMatchObject({ filled: { totalSz: expect.any(String), avgPx: expect.any(String), oid: expect.any(Number) } });
@@ -150,7 +150,7 @@ describe('a bot', () => {
   const child = (s: string, triggerPx: string, tpsl: string, changes: object = {}) =>
     sell(s, { r: true, p: triggerPx, t: { trigger: { isMarket: true, triggerPx, tpsl } }, ...changes });
 
-  it('is told of every child that cannot guard its order, and has the others', async () => {
+  it('receives an error for every child that cannot guard its order, and has the others', async () => {
     const bot = await newBot();
     const parent = buy('0.1', { p: '50000', t: limit('Gtc') });
     const children = [

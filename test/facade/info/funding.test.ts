@@ -25,7 +25,7 @@ const historyOf = (coin: string, fields: Record<string, unknown> = {}): Promise<
   info.ask<Hour[]>('fundingHistory', { coin, startTime: 0, ...fields });
 
 describe('the history of funding', () => {
-  it('holds what was charged when an hour began, once, and nothing that nobody saw', async () => {
+  it('holds what was charged when an hour began, once, and no hour that was not observed', async () => {
     const [chain] = sandbox.controls.chains;
     if (!chain) throw new Error('the sandbox has no chain');
     const trader = await newTrader(chain);

@@ -90,7 +90,7 @@ const FURTHER_INTERVALS: readonly Interval[] = [
 ];
 
 describe('the market reads', () => {
-  it('tell a price on its tick, whose digits show how fine it is', async () => {
+  it('have a price on its tick, whose digits show how fine it is', async () => {
     for (const [pair, price] of [
       [0, '61234.5'],
       [1, '3001.26'],
@@ -108,7 +108,7 @@ describe('the market reads', () => {
     expect(mids).not.toHaveProperty('PAIR5');
   });
 
-  it('tell the price of a day ago from the charts while the gateway is younger than that', async () => {
+  it('have the price of a day ago from the charts while the gateway is younger than that', async () => {
     const hour = 3_600_000;
     const { ctx, at } = await eventually(
       async () => ({ ctx: (await info.ask<[MetaAnswer, CtxAnswer[]]>('metaAndAssetCtxs'))[1][0], at: Date.now() - 24 * hour }),
@@ -172,7 +172,7 @@ describe('the market reads', () => {
     expect(months.every(({ t, T }) => new Date(T + 1).getUTCDate() === 1 && T > t)).toBe(true);
   });
 
-  it('give the newest five thousand candles where more are asked for, and none of a coin nobody knows', async () => {
+  it('give the newest five thousand candles where more are asked for, and none of an unknown coin', async () => {
     const candles = await info.ask<CandleAnswer[]>('candleSnapshot', { req: { coin: 'BTC', interval: '1m', startTime: 0 } });
     expect(candles.length).toBeGreaterThan(4_990);
     expect(candles.at(-1)?.T).toBeGreaterThan(Date.now() - 120_000);
@@ -195,11 +195,11 @@ describe('the table of info types', () => {
   it('has a description of every answer, and an answer for every description', () =>
     expect([...INFO_TYPES.keys()].sort()).toEqual([...HL_INFO_SCHEMAS.keys()].sort()));
 
-  it.each([...HL_INFO_SCHEMAS.keys()])('answers %s for an address nobody knows, in the shape it promises', async (type) => {
+  it.each([...HL_INFO_SCHEMAS.keys()])('answers %s for an unknown address, in the shape it promises', async (type) => {
     await info.ask(type, fields);
   });
 
-  it('says that nobody is there instead of failing', async () => {
+  it('says that an account is missing instead of failing', async () => {
     expect(await info.ask('userRole', { user })).toEqual({ role: 'missing' });
     expect(await info.ask('clearinghouseState', { user })).toMatchObject({ withdrawable: '0.0', assetPositions: [] });
     expect(await info.ask('orderStatus', { user, oid: 12345 })).toEqual({ status: 'unknownOid' });

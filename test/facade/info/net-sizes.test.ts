@@ -32,7 +32,7 @@ const step = fc.record({
 });
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
-/** As the interpreter tells what the contract logs of it; a trade that is not there is opened. */
+/** The steps as the executions that the interpreter reads from the contract's logs; a trade that is not there is opened. */
 function executionsOf(trader: `0x${string}`, steps: readonly Step[]): ChainEvent[] {
   const open = new Map<number, { index: number; token: bigint; entryPriceUsd: bigint }>();
   return steps.map(({ trade, part, token, action, cents }, at): Executed => {
@@ -95,7 +95,7 @@ it('any fills of several trades and collaterals chain from nothing to the open p
         return parts.reduce((inner, { size }) => inner + (after > before ? size : -size), sum);
       }, 0n);
       expect(total).toBe(floorToLot(held, LOT));
-      // The tape of the market tells the same of each.
+      // The tape of the market has the same of each.
       const tape = (await store.facade.history.tape(CHAIN, 0, 1_000, UNITS)).filter(({ executed }) => executed.trader === trader);
       expect(tape.reverse().map(({ id, before, after }) => ({ id, before, after }))).toEqual(
         fills.map(({ id, before, after }) => ({ id, before, after })),

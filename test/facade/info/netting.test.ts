@@ -75,7 +75,7 @@ describe('netting', () => {
   });
 
   it('adds up for an isolated position as the venue it imitates adds up', () => {
-    // As the venue told it once: raw -95.059824 and a value of 100.02765 make a margin of 4.967826.
+    // As the venue answered it once: raw -95.059824 and a value of 100.02765 make a margin of 4.967826.
     const position = netPositions(
       [ASSET],
       [

@@ -238,7 +238,7 @@ describe('what is on its way', () => {
     }
   }, 30_000);
 
-  it('of the native door is nobody’s business before the chain knows it, nor is its client id afterwards', async () => {
+  it('of the native API is not shown before it is on chain, nor is its client id afterwards', async () => {
     const trader = await newTrader(chain);
     const own = storedOrders(sandbox, chain, venueOf(sandbox.gateway, CHAIN));
     const prepared = await own.place(trader, { trade: { tradeType: 1, openPrice: price(50_000) }, order: { clientId: SECRET } });
@@ -307,7 +307,7 @@ describe('what is on its way', () => {
 });
 
 describe('fills', () => {
-  it('tell side, direction, profit and the net position each began from', async () => {
+  it('have side, direction, profit and the net position each began from', async () => {
     const trader = await newTrader(chain);
     sandbox.controls.prices.jump(0, '60000');
     await open(trader, { openPrice: price(60_000) });

@@ -19,7 +19,7 @@ afterAll(() => sandbox.stop());
 
 const send = (body: object) => info.send(JSON.stringify(body));
 
-describe('the info door', () => {
+describe('the info handler', () => {
   it('says in a text that the node does not answer, and goes on answering what needs none', async () => {
     const { account } = await newTrader(chain);
     await info.ask('clearinghouseState', { user: account.address });

@@ -16,17 +16,17 @@ const BASE = '/hl/arbitrum-sepolia';
 const MIDS = JSON.stringify({ type: 'allMids' });
 const UNFITTING = 'Failed to deserialize the JSON body into the target type';
 
-describe('the info door', () => {
+describe('the info handler', () => {
   it.each([
     ['no type', '{}'],
-    ['a type nobody has', '{"type":"usdcRouting"}'],
+    ['an unknown type', '{"type":"usdcRouting"}'],
     ['a type that is a property of every object', '{"type":"constructor"}'],
     ['a type that is no text', '{"type":7}'],
     ['a list', '[]'],
     ['null', 'null'],
     ['an address that is none', '{"type":"clearinghouseState","user":"0x12"}'],
     ['no address', '{"type":"openOrders"}'],
-    ['an interval nobody has', '{"type":"candleSnapshot","req":{"coin":"BTC","interval":"7m","startTime":0}}'],
+    ['an unknown interval', '{"type":"candleSnapshot","req":{"coin":"BTC","interval":"7m","startTime":0}}'],
     ['a time that is no whole number', '{"type":"userFillsByTime","user":"0x0000000000000000000000000000000000000001","startTime":1.5}'],
     ['a time before time', '{"type":"userFillsByTime","user":"0x0000000000000000000000000000000000000001","startTime":-1}'],
     ['an oid beyond all numbers', '{"type":"orderStatus","user":"0x0000000000000000000000000000000000000001","oid":1e300}'],
@@ -88,11 +88,11 @@ describe('the info door', () => {
 });
 
 describe('an address that asks too much', () => {
-  it('pays for each question what it weighs, and for long answers more, over HTTP and over a line alike', async () => {
+  it('pays for each question what it weighs, and for long answers more, over HTTP and over a socket alike', async () => {
     const strict = await startOwnVenue({ RATE_LIMIT_INFO_WEIGHT: '200' });
-    const door = hlInfo(strict);
+    const client = hlInfo(strict);
     const left = ({ headers }: InfoReply) => Number(headers.get('ratelimit-remaining'));
-    const ask = async (body: object) => door.send(JSON.stringify(body));
+    const ask = async (body: object) => client.send(JSON.stringify(body));
     try {
       const user = `0x${'12'.repeat(20)}`;
       // What is counted in one minute is free again in the next: all of it has to happen in the same one.
@@ -116,13 +116,13 @@ describe('an address that asks too much', () => {
         expect([body, reply.status, before - left(reply)]).toEqual([body, 200, weight]);
         before = left(reply);
       }
-      const line = await hlSocket(strict.url);
-      expect(await line.post('info', { type: 'userRole', user })).toMatchObject({ type: 'info' });
-      expect(await line.post('info', { type: 'userRole', user })).toMatchObject({ type: 'error' });
+      const socket = await hlSocket(strict.url);
+      expect(await socket.post('info', { type: 'userRole', user })).toMatchObject({ type: 'info' });
+      expect(await socket.post('info', { type: 'userRole', user })).toMatchObject({ type: 'error' });
       const refused = await ask({ type: 'meta' });
       expect(refused).toMatchObject({ status: 429, text: 'null', type: 'application/json' });
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-      await line.close();
+      await socket.close();
     } finally {
       await strict.stop();
     }
@@ -130,11 +130,11 @@ describe('an address that asks too much', () => {
 });
 
 describe('an address that asks too often', () => {
-  it('hears null with the status and the wait that clients know', async () => {
+  it('is answered null with the status and the wait that clients know', async () => {
     const strict = await startOwnVenue({ RATE_LIMIT_IP: '30' });
     try {
-      const door = hlInfo(strict);
-      const replies = await Promise.all(Array.from({ length: 70 }, () => door.send(MIDS)));
+      const client = hlInfo(strict);
+      const replies = await Promise.all(Array.from({ length: 70 }, () => client.send(MIDS)));
       const refused = replies.find(({ status }) => status === 429);
       expect(refused).toMatchObject({ text: 'null', type: 'application/json' });
       expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(0);

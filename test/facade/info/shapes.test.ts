@@ -12,13 +12,13 @@ beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 
 /** Copies of a value, each with one unknown field in one of its objects. */
-function withStrangers(value: unknown): unknown[] {
+function withExtraFields(value: unknown): unknown[] {
   if (Array.isArray(value)) {
     const [first] = value as unknown[];
-    return value.length === 0 ? [] : withStrangers(first).map((changed) => [changed, ...(value as unknown[]).slice(1)]);
+    return value.length === 0 ? [] : withExtraFields(first).map((changed) => [changed, ...(value as unknown[]).slice(1)]);
   }
   if (typeof value !== 'object' || value === null) return [];
-  const fields = Object.entries(value).flatMap(([key, field]) => withStrangers(field).map((changed) => ({ ...value, [key]: changed })));
+  const fields = Object.entries(value).flatMap(([key, field]) => withExtraFields(field).map((changed) => ({ ...value, [key]: changed })));
   return [{ ...value, stranger_field: { odd: true } }, ...fields];
 }
 
@@ -32,13 +32,13 @@ describe('the shape of an answer', () => {
   };
   const usual = { user, coin: 'BTC', startTime: 0, vaultAddress: user, source: 'a', nonce: 1, dex: '' };
 
-  it.each([...HL_INFO_SCHEMAS.keys()])('of %s takes no field that nobody described', async (type) => {
+  it.each([...HL_INFO_SCHEMAS.keys()])('of %s takes no undescribed field', async (type) => {
     const { text, status } = await hlInfo(sandbox).send(JSON.stringify({ type, ...(fields[type] ?? usual) }));
     expect([type, status]).toEqual([type, 200]);
     const answer: unknown = JSON.parse(text);
     const schema = HL_INFO_SCHEMAS.get(type);
     expect(schema?.safeParse(answer).success).toBe(true);
-    for (const changed of withStrangers(answer)) expect([type, schema?.safeParse(changed).success]).toEqual([type, false]);
+    for (const changed of withExtraFields(answer)) expect([type, schema?.safeParse(changed).success]).toEqual([type, false]);
   });
 
   it('is there for every channel that can be subscribed to', () => {

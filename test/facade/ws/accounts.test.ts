@@ -69,14 +69,14 @@ const sell = (changes: object = {}) => order({ b: false, p: '57000', s: '0.1', .
 const gtc = { t: { limit: { tif: 'Gtc' } } };
 const updates = (socket: HlSocket): Update[] => socket.of<Update[]>('orderUpdates').flat();
 const findUpdate = async (socket: HlSocket, fits: (update: Update) => boolean): Promise<Update> => {
-  const [found] = (await socket.find<Update[]>('orderUpdates', (told) => told.some(fits))).filter(fits);
+  const [found] = (await socket.find<Update[]>('orderUpdates', (frame) => frame.some(fits))).filter(fits);
   if (!found) throw new Error('nothing fits any more');
   return found;
 };
 const lower = (address: string): string => address.toLowerCase();
 
 describe('the stream of an account', () => {
-  it('tells orders and fills of a bot that trades over it, as the info door does, also under the address of its agent', async () => {
+  it('sends orders and fills of a bot that trades over it, as the info handler does, also under the address of its agent', async () => {
     const bot = await newFacadeTrader(sandbox);
     const agent = lower(new Wallet(bot.agentKey).address);
     const [socket, asAgent] = [await connect(), await connect()];
@@ -92,15 +92,15 @@ describe('the stream of an account', () => {
       order: { oid, cloid, coin: 'BTC', side: 'B', limitPx: '63000.0', sz: '0.0', origSz: '0.1' },
     });
     expect(updates(socket).map(({ status: word }) => word)).toEqual(['filled']);
-    const { fills } = await socket.find<Fills>('userFills', (told) => told.fills.length > 0);
+    const { fills } = await socket.find<Fills>('userFills', (frame) => frame.fills.length > 0);
     expect(fills).toEqual(await info.ask('userFills', { user: bot.address }));
     expect(fills).toEqual([expect.objectContaining({ oid, cloid, dir: 'Open Long' })]);
     expect(await socket.find('user')).toEqual({ fills });
-    expect(await asAgent.find<Fills>('userFills', (told) => told.fills.length > 0)).toEqual({ user: agent, fills });
+    expect(await asAgent.find<Fills>('userFills', (frame) => frame.fills.length > 0)).toEqual({ user: agent, fills });
     await send(socket, bot, orderAction(sell({ r: true })));
-    await socket.find<Fills>('userFills', (told) => told.fills.some(({ dir }) => dir === 'Close Long'));
-    const told = socket.of<Fills>('userFills').flatMap((each) => each.fills);
-    expect(told.map(({ tid }) => tid).reverse()).toEqual(
+    await socket.find<Fills>('userFills', (frame) => frame.fills.some(({ dir }) => dir === 'Close Long'));
+    const streamed = socket.of<Fills>('userFills').flatMap((each) => each.fills);
+    expect(streamed.map(({ tid }) => tid).reverse()).toEqual(
       (await info.ask<Fill[]>('userFills', { user: bot.address })).map(({ tid }) => tid),
     );
     const history = socket.of<{ orderHistory: object[]; isSnapshot?: true }>('userHistoricalOrders');
@@ -108,7 +108,7 @@ describe('the stream of an account', () => {
     expect(history.at(-1)?.orderHistory.at(-1)).toEqual((await info.ask<object[]>('historicalOrders', { user: bot.address }))[0]);
   });
 
-  it('tells one update per order of the bot, although it became several of ours', async () => {
+  it('sends one update per order of the bot, although it became several orders of the gateway', async () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await connect();
     await send(socket, bot, orderAction(buy()));
@@ -125,7 +125,7 @@ describe('the stream of an account', () => {
     expect(new Set(updates(socket).map((update) => update.order.oid))).toEqual(new Set([oid]));
   });
 
-  it('tells a resting order, its change and its end', async () => {
+  it('sends a resting order, its change and its end', async () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await connect();
     await socket.subscribe('orderUpdates', { user: bot.address });
@@ -158,7 +158,7 @@ describe('the stream of an account', () => {
     );
   });
 
-  it('tells the stop loss of a position, when it is set and when it is hit', async () => {
+  it('sends the stop loss of a position, when it is set and when it is hit', async () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await connect();
     await socket.subscribe('orderUpdates', { user: bot.address });
@@ -176,7 +176,7 @@ describe('the stream of an account', () => {
     );
   });
 
-  it('tells what is done natively on chain, without names that are nobody else’s business', async () => {
+  it('sends what a trader of the native API does on chain, without its client ids', async () => {
     const native = await newAgentTrader(sandbox, chain);
     const user = native.trader.account.address;
     const socket = await connect();
@@ -194,16 +194,16 @@ describe('the stream of an account', () => {
     });
     expect(made).toMatchObject({ status: 201 });
     await native.trader.open({ collateralAmount: 100_000_000n }, 50_000);
-    const { fills } = await socket.find<Fills>('userFills', (told) => told.fills.length > 0);
+    const { fills } = await socket.find<Fills>('userFills', (frame) => frame.fills.length > 0);
     expect(fills).toMatchObject([{ dir: 'Open Long' }]);
     const filled = await findUpdate(socket, ({ status }) => status === 'filled');
     expect(filled.order).not.toHaveProperty('cloid');
     expect(filled.order.oid).toBe(fills[0]?.oid);
     expect(new Set(updates(socket).map((update) => update.order.oid))).toEqual(new Set([filled.order.oid]));
-    expect(JSON.stringify(socket.heard)).not.toContain('my-secret-name');
+    expect(JSON.stringify(socket.received)).not.toContain('my-secret-name');
   });
 
-  it('tells a liquidation as a fill and as what it is', async () => {
+  it('sends a liquidation as a fill and as a liquidation', async () => {
     const trader = await newTrader(chain);
     const socket = await connect();
     await socket.subscribe('user', { user: trader.account.address });
@@ -222,7 +222,7 @@ describe('the stream of an account', () => {
     );
   });
 
-  it('tells what an account has, and tells it again when that changes', async () => {
+  it('sends what an account has, and again when that changes', async () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await connect();
     const user = bot.address;
@@ -245,12 +245,12 @@ describe('the stream of an account', () => {
     }
     const { clearinghouseState } = await socket.find<State>(
       'clearinghouseState',
-      (told) => told.clearinghouseState.assetPositions.length === 1,
+      (frame) => frame.clearinghouseState.assetPositions.length === 1,
     );
     expect(Number(clearinghouseState.assetPositions[0]?.position.szi)).toBeCloseTo(0.1, 3);
-    await socket.find<State>('webData2', (told) => told.clearinghouseState.assetPositions.length === 1);
+    await socket.find<State>('webData2', (frame) => frame.clearinghouseState.assetPositions.length === 1);
     const usdc = Number(await bot.trader.usdc()) / 1e6;
-    await socket.find<State>('clearinghouseState', (told) => Number(told.clearinghouseState.withdrawable) === usdc);
+    await socket.find<State>('clearinghouseState', (frame) => Number(frame.clearinghouseState.withdrawable) === usdc);
     expect(Number((await info.ask<State['clearinghouseState']>('clearinghouseState', { user })).withdrawable)).toBe(usdc);
   });
 
@@ -285,7 +285,7 @@ describe('the stream of an account', () => {
         for (const type of ['orderUpdates', 'userFills']) await socket.subscribe(type, { user: bot.address });
       await send(here, bot, orderAction(buy()));
       for (const socket of [here, there]) {
-        await socket.find<Fills>('userFills', (told) => told.fills.length > 0);
+        await socket.find<Fills>('userFills', (frame) => frame.fills.length > 0);
         await findUpdate(socket, ({ status }) => status === 'filled');
       }
       expect(there.of<Fills>('userFills').flatMap(({ fills }) => fills)).toEqual(here.of<Fills>('userFills').flatMap(({ fills }) => fills));
@@ -296,14 +296,14 @@ describe('the stream of an account', () => {
     }
   });
 
-  it('tells from the beginning again what the chain took back', async () => {
+  it('sends a new snapshot after a reorganisation', async () => {
     const trader = await newTrader(chain);
     const socket = await connect();
     const user = trader.account.address;
     await socket.subscribe('userFills', { user });
     await socket.subscribe('orderUpdates', { user });
     const hash = await trader.open({}, 50_000);
-    await socket.find<Fills>('userFills', (told) => told.fills.length > 0);
+    await socket.find<Fills>('userFills', (frame) => frame.fills.length > 0);
     await chain.pauseMining(true);
     try {
       const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
@@ -313,7 +313,7 @@ describe('the stream of an account', () => {
     }
     await eventually(
       () => socket.of<Fills>('userFills').at(-1),
-      (told) => told?.isSnapshot === true && told.fills.length === 0,
+      (frame) => frame?.isSnapshot === true && frame.fills.length === 0,
     );
     await findUpdate(socket, ({ status }) => status === 'canceled');
   });

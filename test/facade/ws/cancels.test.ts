@@ -40,11 +40,11 @@ interface Update {
   readonly status: string;
 }
 
-/** A bot that listens to its orders and to what happens without it. */
+/** A bot that is subscribed to its orders and to cancels it did not ask for. */
 async function newBot() {
   const { trader, address: user, agentKey } = await newFacadeTrader(sandbox);
-  const line = (socket = await hlSocket(sandbox.url));
-  for (const type of ['orderUpdates', 'userEvents']) await line.subscribe(type, { user });
+  const stream = (socket = await hlSocket(sandbox.url));
+  for (const type of ['orderUpdates', 'userEvents']) await stream.subscribe(type, { user });
   const send = async (...orders: object[]): Promise<number[]> => {
     const action = { type: 'order', orders, grouping: 'na' };
     return (await act(action)).map((status) => (status['resting'] ?? status['filled'])?.['oid'] ?? 0);
@@ -55,17 +55,17 @@ async function newBot() {
     return response.data?.statuses ?? [];
   };
   const ends = async (oid: number, word: string): Promise<void> => {
-    await line.find<Update[]>('orderUpdates', (updates) =>
-      updates.some(({ order: { oid: told }, status }) => told === oid && status === word),
+    await stream.find<Update[]>('orderUpdates', (updates) =>
+      updates.some(({ order: { oid: updated }, status }) => updated === oid && status === word),
     );
     const { order: shown } = await info.ask<{ order: { status: string } }>('orderStatus', { user, oid });
     expect(shown.status).toBe(word);
   };
   const isPublished = (oid: number) =>
-    line.find<{ nonUserCancel?: { coin: string; oid: number }[] }>('user', ({ nonUserCancel = [] }) =>
-      nonUserCancel.some(({ coin, oid: told }) => coin === 'BTC' && told === oid),
+    stream.find<{ nonUserCancel?: { coin: string; oid: number }[] }>('user', ({ nonUserCancel = [] }) =>
+      nonUserCancel.some(({ coin, oid: canceled }) => coin === 'BTC' && canceled === oid),
     );
-  return { trader, user, line, act, send, ends, isPublished };
+  return { trader, user, stream, act, send, ends, isPublished };
 }
 
 const buy = (changes: object = {}) => order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, ...changes });
@@ -77,7 +77,7 @@ describe('an order that goes without its owner canceled it', () => {
     const bot = await newBot();
     await bot.send(buy());
     const [tp = 0, sl = 0] = await bot.send(level('tp', '70000'), level('sl', '55000'));
-    await bot.line.find<Update[]>('orderUpdates', (updates) => updates.some(({ order: { oid } }) => oid === sl));
+    await bot.stream.find<Update[]>('orderUpdates', (updates) => updates.some(({ order: { oid } }) => oid === sl));
     await jumpTo(54_900);
     await bot.ends(sl, 'filled');
     await bot.ends(tp, 'siblingFilledCanceled');
@@ -88,7 +88,7 @@ describe('an order that goes without its owner canceled it', () => {
     const bot = await newBot();
     await bot.send(buy());
     const [sl = 0] = await bot.send(level('sl', '55000'));
-    await bot.line.find<Update[]>('orderUpdates', (updates) => updates.some(({ order: { oid } }) => oid === sl));
+    await bot.stream.find<Update[]>('orderUpdates', (updates) => updates.some(({ order: { oid } }) => oid === sl));
     await bot.send(sell());
     await bot.ends(sl, 'reduceOnlyCanceled');
     await bot.isPublished(sl);
@@ -120,8 +120,8 @@ describe('an order that goes without its owner canceled it', () => {
     await bot.act({ type: 'cancel', cancels: [{ a: BTC, o: entry }] });
     await bot.ends(entry, 'canceled');
     await bot.send(buy());
-    await bot.line.find<{ fills?: object[] }>('user', ({ fills }) => fills !== undefined);
-    expect(bot.line.of<object>('user').some((event) => 'nonUserCancel' in event)).toBe(false);
+    await bot.stream.find<{ fills?: object[] }>('user', ({ fills }) => fills !== undefined);
+    expect(bot.stream.of<object>('user').some((event) => 'nonUserCancel' in event)).toBe(false);
   });
 });
 

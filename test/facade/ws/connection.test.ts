@@ -76,12 +76,12 @@ const ALL_TYPES = [
   ...['spotState', 'twapStates', 'notification', 'webData2', 'webData3', 'outcomeMetaUpdates'],
 ];
 
-describe('a line of the stream', () => {
-  it('says nothing before it is spoken to, and answers a ping', async () => {
+describe('a connection of the stream', () => {
+  it('sends nothing before the first message, and answers a ping', async () => {
     const fresh = await hlSocket(sandbox.url);
     fresh.send({ method: 'ping' });
     await fresh.find('pong');
-    expect(fresh.heard).toEqual([{ channel: 'pong' }]);
+    expect(fresh.received).toEqual([{ channel: 'pong' }]);
     const pong = once(fresh.socket, 'pong');
     fresh.socket.ping();
     await pong;
@@ -116,16 +116,16 @@ describe('a line of the stream', () => {
   });
 
   it('refuses bytes that are no text', async () => {
-    const from = socket.heard.length;
+    const from = socket.received.length;
     socket.socket.send(Buffer.from([0xff, 0xfe]), { binary: true });
     expect(await socket.find<string>('error', () => true, from)).toMatch(/^Error parsing JSON/);
   });
 
   it.each([
-    ['a type nobody knows', { type: 'weather' }],
-    ['a coin nobody knows', { type: 'l2Book', coin: 'NOPE' }],
+    ['an unknown type', { type: 'weather' }],
+    ['an unknown coin', { type: 'l2Book', coin: 'NOPE' }],
     ['a book without a coin', { type: 'l2Book' }],
-    ['a length of candles nobody has', { type: 'candle', coin: 'BTC', interval: '7m' }],
+    ['an unknown length of candles', { type: 'candle', coin: 'BTC', interval: '7m' }],
     ['a user that is no address', { type: 'orderUpdates', user: '0x12' }],
     ['no user', { type: 'userFills' }],
     ['the figures of no coin', { type: 'activeAssetData', user: `0x${'1'.repeat(40)}`, coin: 'NOPE' }],
@@ -197,14 +197,14 @@ describe('a line of the stream', () => {
   });
 });
 
-describe('a request on the line', () => {
+describe('a request on the connection', () => {
   it('is answered as over HTTP', async () => {
     const { type, payload } = await socket.post('info', { type: 'meta' });
     expect(type).toBe('info');
     expect(payload).toEqual({ type: 'meta', data: await hlInfo(sandbox).ask('meta') });
   });
 
-  it('that fits nothing is refused under its id, and the line goes on', async () => {
+  it('that fits nothing is refused under its id, and the connection stays open', async () => {
     expect(await socket.post('info', { type: 'weather' })).toEqual({
       type: 'error',
       payload: 'Failed to deserialize the JSON body into the target type',
@@ -220,7 +220,7 @@ describe('a request on the line', () => {
   });
 
   it('is read letter by letter: a key twice is no action', async () => {
-    const from = socket.heard.length;
+    const from = socket.received.length;
     const { action, nonce, signature } = await signL1(new Wallet(generatePrivateKey()), orderAction());
     const payload = `{"action":${JSON.stringify(action)},"nonce":${nonce},"nonce":${nonce},"signature":${JSON.stringify(signature)}}`;
     socket.send(`{"method":"post","id":90001,"request":{"type":"action","payload":${payload}}}`);
@@ -236,7 +236,7 @@ describe('a request on the line', () => {
     const held = socket.post('action', await signL1(new Wallet(bot.agentKey), orderAction(order({ p: '63000', s: '0.1' }))));
     let isAnswered = false;
     void held.then(() => (isAnswered = true));
-    const from = socket.heard.length;
+    const from = socket.received.length;
     socket.send({ method: 'ping' });
     await socket.find('pong', () => true, from);
     expect(isAnswered).toBe(false);
@@ -245,7 +245,7 @@ describe('a request on the line', () => {
   });
 });
 
-/** The share of an address that nobody else has. */
+/** The share of an address without other connections. */
 function ownShare() {
   const shares = createAddressShares({ sockets: 1, subscriptions: 10, users: 10 });
   const share = shares.open('127.0.0.1');
@@ -253,7 +253,7 @@ function ownShare() {
   return { share, shareLimits: shares.limits, weigh: () => undefined, charge: () => undefined };
 }
 
-describe('a fault behind the line', () => {
+describe('a fault behind the connection', () => {
   const peer = { address: '127.0.0.1', requestId: 'faults', share: ownShare().share };
   const meta: Post = { method: 'post', id: 7, type: 'info', payload: { type: 'meta' } };
 
@@ -310,49 +310,53 @@ describe('a fault behind the line', () => {
   });
 });
 
-describe('limits of a line', () => {
+describe('limits of a connection', () => {
   it('hold for subscriptions and tracked users', async () => {
     const url = await serve({ subscriptions: 4, users: 2 });
-    const line = await hlSocket(url);
+    const connection = await hlSocket(url);
     const [first, second, third] = [user(), user(), user()];
-    await line.subscribe('orderUpdates', { user: first });
-    await line.subscribe('orderUpdates', { user: second });
-    await line.subscribe('userFills', { user: first.toLowerCase() });
-    const refusal = await line.refused(subscribe('orderUpdates', { user: third }));
+    await connection.subscribe('orderUpdates', { user: first });
+    await connection.subscribe('orderUpdates', { user: second });
+    await connection.subscribe('userFills', { user: first.toLowerCase() });
+    const refusal = await connection.refused(subscribe('orderUpdates', { user: third }));
     expect(refusal).toMatch(/^Cannot track more than 2 total users\./);
     expect(tailOf(refusal)).toEqual(subscribe('orderUpdates', { user: third }));
-    await line.unsubscribe('orderUpdates', { user: second });
-    await line.subscribe('orderUpdates', { user: third });
-    await line.subscribe('allMids');
-    expect(await line.refused(subscribe('bbo', { coin: 'BTC' }))).toMatch(/^Cannot subscribe to more than 4 channels\./);
-    await line.close();
+    await connection.unsubscribe('orderUpdates', { user: second });
+    await connection.subscribe('orderUpdates', { user: third });
+    await connection.subscribe('allMids');
+    expect(await connection.refused(subscribe('bbo', { coin: 'BTC' }))).toMatch(/^Cannot subscribe to more than 4 channels\./);
+    await connection.close();
   });
 
   it('hold for requests under way', async () => {
-    const line = await hlSocket(await serve({ pendingPosts: 2 }));
+    const connection = await hlSocket(await serve({ pendingPosts: 2 }));
     for (const id of [1, 2, 3, 4])
-      line.send({ method: 'post', id, request: { type: 'info', payload: { type: 'userFees', user: user() } } });
-    expect(await line.find('error')).toBe('too many pending post requests id=3');
-    await line.find<{ id: number }>('post', ({ id }) => id === 2);
-    await line.post('info', { type: 'meta' });
-    await line.close();
+      connection.send({ method: 'post', id, request: { type: 'info', payload: { type: 'userFees', user: user() } } });
+    expect(await connection.find('error')).toBe('too many pending post requests id=3');
+    await connection.find<{ id: number }>('post', ({ id }) => id === 2);
+    await connection.post('info', { type: 'meta' });
+    await connection.close();
   });
 
-  it('hold for messages, and end a line that does not care', async () => {
-    const line = await hlSocket(await serve({ messages: { burst: 5, perSecond: 0.001 }, refusals: { burst: 3, perSecond: 0.001 } }));
-    for (let count = 0; count < 12; count += 1) line.send({ method: 'ping' });
-    expect(await line.closed).toEqual({ code: 1008, reason: 'too many messages' });
-    expect(line.heard.filter(({ channel }) => channel === 'pong')).toHaveLength(5);
-    expect(line.of('error')).toEqual(['Too many websocket messages.', 'Too many websocket messages.', 'Too many websocket messages.']);
+  it('hold for messages, and end a connection that goes on sending', async () => {
+    const connection = await hlSocket(await serve({ messages: { burst: 5, perSecond: 0.001 }, refusals: { burst: 3, perSecond: 0.001 } }));
+    for (let count = 0; count < 12; count += 1) connection.send({ method: 'ping' });
+    expect(await connection.closed).toEqual({ code: 1008, reason: 'too many messages' });
+    expect(connection.received.filter(({ channel }) => channel === 'pong')).toHaveLength(5);
+    expect(connection.of('error')).toEqual([
+      'Too many websocket messages.',
+      'Too many websocket messages.',
+      'Too many websocket messages.',
+    ]);
   });
 
   it('hold for the fragments of one message', async () => {
-    const line = await hlSocket(sandbox.url);
-    for (let count = 0; count < 300; count += 1) line.socket.send(' ', { fin: false });
-    expect((await line.closed).code).toBe(1008);
+    const connection = await hlSocket(sandbox.url);
+    for (let count = 0; count < 300; count += 1) connection.socket.send(' ', { fin: false });
+    expect((await connection.closed).code).toBe(1008);
   });
 
-  it('end a line on which nothing is said, and none that is spoken to', async () => {
+  it('end a connection without messages, and none with them', async () => {
     const url = await serve({ idleMs: 200 });
     const [silent, alive] = [await hlSocket(url), await hlSocket(url)];
     const pinging = setInterval(() => alive.send({ method: 'ping' }), 50);
@@ -362,7 +366,7 @@ describe('limits of a line', () => {
     await alive.close();
   });
 
-  it('end a line that does not read what it is told', async () => {
+  it('end a connection that does not read', async () => {
     const url = await serve({ idleMs: 600_000, outbox: { inFlight: 1_000, queued: 20_000 } });
     const { port } = new URL(url);
     const tcp = connectTcp(Number(port), '127.0.0.1');
@@ -411,25 +415,25 @@ describe('what an address may do on sockets', () => {
   };
 
   it('weighs a subscription as the same question over HTTP, and a post with it', async () => {
-    const line = await hlSocket(await serve({}, weighing(64)));
+    const connection = await hlSocket(await serve({}, weighing(64)));
     const address = user();
     for (let times = 0; times < 3; times += 1) {
-      await line.subscribe('userHistoricalOrders', { user: address });
-      await line.unsubscribe('userHistoricalOrders', { user: address });
+      await connection.subscribe('userHistoricalOrders', { user: address });
+      await connection.unsubscribe('userHistoricalOrders', { user: address });
     }
-    expect(await line.refused(subscribe('userFills', { user: address }))).toMatch(
+    expect(await connection.refused(subscribe('userFills', { user: address }))).toMatch(
       /^Too many requests for this ip; retry in \d+ s\. {"method"/,
     );
-    await line.subscribe('l2Book', { coin: 'BTC' });
-    expect(await line.post('info', { type: 'allMids' })).toMatchObject({ type: 'info' });
-    expect(await line.post('info', { type: 'allMids' })).toMatchObject({
+    await connection.subscribe('l2Book', { coin: 'BTC' });
+    expect(await connection.post('info', { type: 'allMids' })).toMatchObject({ type: 'info' });
+    expect(await connection.post('info', { type: 'allMids' })).toMatchObject({
       type: 'error',
       payload: expect.stringMatching(/^Too many requests/),
     });
-    await line.close();
+    await connection.close();
   });
 
-  it('weighs what is sent before it is read, whatever it says, and ends a line that does not care, on both front ends', async () => {
+  it('weighs what is sent before it is read, whatever it says, and ends a connection that goes on sending, on both front ends', async () => {
     const actions = counted(20);
     const url = await serve(
       { refusals: { burst: 3, perSecond: 0.001 } },
@@ -469,7 +473,7 @@ describe('what an address may do on sockets', () => {
     await Promise.all([next.close(), native.close()]);
   });
 
-  it('holds subscriptions and users of all its connections together, and gives them back with the line', async () => {
+  it('holds subscriptions and users of all its connections together, and gives them back when a connection ends', async () => {
     const url = await serve({}, { sockets: createAddressShares({ sockets: 9, subscriptions: 4, users: 2 }) });
     const [one, two, native] = [await hlSocket(url), await hlSocket(url), await connect(url)];
     const shared = user();
@@ -489,7 +493,7 @@ describe('what an address may do on sockets', () => {
     await Promise.all([two.close(), native.close()]);
   });
 
-  it('asks the node at one rate for accounts that anybody may watch, however many are watched', async () => {
+  it('asks the node at one rate for all watched accounts, however many there are', async () => {
     const { gateway } = sandbox;
     const clock = createManualClock();
     const real = venueOf(gateway, 'arbitrum-sepolia');

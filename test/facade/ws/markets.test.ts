@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 describe('the stream of markets', () => {
-  it('tells all mids, and again when a price changes', async () => {
+  it('sends all mids, and again when a price changes', async () => {
     await socket.subscribe('allMids');
     await socket.find<{ mids: Record<string, string> }>('allMids');
     sandbox.controls.prices.jump(0, '61234');
@@ -31,7 +31,7 @@ describe('the stream of markets', () => {
     expect(socket.of<object>('allMids').every((data) => !('dex' in data))).toBe(true);
   });
 
-  it('confirms a book with what was left out, then tells all of it each time', async () => {
+  it('confirms a book with the fields left out, then sends all of it each time', async () => {
     const { data } = await socket.subscribe('l2Book', { coin: 'BTC' });
     expect(data.subscription).toEqual({ type: 'l2Book', coin: 'BTC', nSigFigs: null, mantissa: null });
     await socket.find('l2Book');
@@ -41,7 +41,7 @@ describe('the stream of markets', () => {
     expect(socket.of('l2Book').length).toBeGreaterThan(before);
   });
 
-  it('tells a coarser book beside the fine one', async () => {
+  it('sends a coarser book beside the fine one', async () => {
     const other = await hlSocket(sandbox.url);
     await other.subscribe('l2Book', { coin: 'BTC', nSigFigs: 2 });
     const { levels } = await other.find<{ levels: { px: string }[][] }>('l2Book');
@@ -49,16 +49,16 @@ describe('the stream of markets', () => {
     await other.close();
   });
 
-  it('tells the touch only when it moves', async () => {
+  it('sends the best bid and ask only when they move', async () => {
     await socket.subscribe('bbo', { coin: 'ETH' });
     await socket.find('bbo');
     sandbox.controls.prices.jump(1, '3210');
     await socket.find<{ bbo: { px: string }[] }>('bbo', ({ bbo }) => Math.abs(Number(bbo[0]?.px) / 3210 - 1) < 0.01);
-    const told = socket.of<{ bbo: unknown }>('bbo').map(({ bbo }) => JSON.stringify(bbo));
-    expect(told.every((bbo, at) => bbo !== told[at - 1])).toBe(true);
+    const sent = socket.of<{ bbo: unknown }>('bbo').map(({ bbo }) => JSON.stringify(bbo));
+    expect(sent.every((bbo, at) => bbo !== sent[at - 1])).toBe(true);
   });
 
-  it('tells candles of every length, those of the charts and those made of them', async () => {
+  it('sends candles of every length, those of the charts and those made of them', async () => {
     for (const interval of ['1m', '3m', '5m', '15m', '30m', '1h', '2h', '4h', '8h', '12h', '1d', '3d', '1w', '1M']) {
       await socket.subscribe('candle', { coin: 'BTC', interval });
       const candle = await socket.find<{ i: string; s: string; t: number; T: number }>('candle', ({ i }) => i === interval);
@@ -69,7 +69,7 @@ describe('the stream of markets', () => {
     await socket.find<{ i: string; c: string }>('candle', ({ i, c }) => i === '3m' && Math.abs(Number(c) / 60_500 - 1) < 0.001);
   });
 
-  it('tells what others trade', async () => {
+  it('sends the trades of other accounts', async () => {
     await socket.subscribe('trades', { coin: 'BTC' });
     const [chain] = sandbox.controls.chains;
     if (!chain) throw new Error('no chain');
@@ -79,7 +79,7 @@ describe('the stream of markets', () => {
     expect(trades[0]).toMatchObject({ coin: 'BTC', side: 'B' });
   });
 
-  it('tells the figures of one market, of all, and of the fast lane', async () => {
+  it('sends the figures of one market, of all, and on the fast channel', async () => {
     await socket.subscribe('activeAssetCtx', { coin: 'BTC' });
     const { ctx } = await socket.find<{ ctx: object }>('activeAssetCtx');
     expect(ctx).toHaveProperty('markPx');
@@ -101,7 +101,7 @@ describe('the stream of markets', () => {
     await other.close();
   });
 
-  it('goes silent when nobody wants to hear more', async () => {
+  it('sends nothing after an unsubscription', async () => {
     const other = await hlSocket(sandbox.url);
     await other.subscribe('l2Book', { coin: 'ETH' });
     await other.find('l2Book');

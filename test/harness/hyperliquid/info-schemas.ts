@@ -404,10 +404,10 @@ export const HL_INFO_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z
   ...NULL.map((type): [string, z.ZodType] => [type, z.null()]),
 ]);
 
-/** Throws with every fault when an answer is not what the type promises; a type nobody described is a fault too. */
+/** Throws with every fault when an answer is not what the type promises; a type without a schema is a fault too. */
 export function checkInfoAnswer(type: string, body: unknown): void {
   const schema = HL_INFO_SCHEMAS.get(type);
-  if (!schema) throw new Error(`nobody described the answer to ${type}`);
+  if (!schema) throw new Error(`no schema describes the answer to ${type}`);
   const checked = schema.safeParse(body);
   if (!checked.success) throw new Error(`${type}: ${z.prettifyError(checked.error)}\n${JSON.stringify(body).slice(0, 2000)}`);
 }

@@ -15,7 +15,7 @@ export interface HlInfo {
   send(body: string | Uint8Array, init?: RequestInit, path?: string): Promise<InfoReply>;
 }
 
-/** The info door of a sandbox's first chain, asked over HTTP. */
+/** The info handler of a sandbox's first chain, asked over HTTP. */
 export function hlInfo({ url }: Pick<TestVenue, 'url'>, chain = 'arbitrum-sepolia'): HlInfo {
   const send: HlInfo['send'] = async (body, init = {}, path = `/hl/${chain}/info`) => {
     const response = await fetch(`${url}${path}`, { method: 'POST', body, ...init });

@@ -7,7 +7,7 @@ import { frameProblems } from './socket-schemas.js';
 
 /** One answer a client was given. */
 export interface Seen {
-  readonly door: 'info' | 'exchange';
+  readonly endpoint: 'info' | 'exchange';
   /** Of the request, or of the action in it. */
   readonly type: string;
   readonly request: string;
@@ -15,7 +15,7 @@ export interface Seen {
   readonly answer: unknown;
 }
 
-/** A wire between clients and the service: it changes nothing, and holds every answer against the schemas of its door. */
+/** A proxy between clients and the service: it changes nothing, and checks every answer against the schemas of its endpoint. */
 export interface RecordingProxy {
   readonly url: string;
   readonly seen: readonly Seen[];
@@ -44,11 +44,11 @@ export async function startRecordingProxy(upstream: string): Promise<RecordingPr
     void relay(upstream, incoming, outgoing, note);
   });
   const sockets = new WebSocketServer({ server });
-  const hear = (text: string): void => {
+  const record = (text: string): void => {
     frames.push(text);
     faults.push(...frameProblems(JSON.parse(text) as { channel: string }));
   };
-  sockets.on('connection', (client, incoming) => join(client, `${upstream.replace(/^http/, 'ws')}${incoming.url ?? ''}`, hear));
+  sockets.on('connection', (client, incoming) => join(client, `${upstream.replace(/^http/, 'ws')}${incoming.url ?? ''}`, record));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -88,7 +88,7 @@ async function read(message: IncomingMessage): Promise<Buffer> {
 }
 
 /** Both ways; what the client says before the other side listens is kept for it. */
-function join(client: WebSocket, url: string, hear: (text: string) => void): void {
+function join(client: WebSocket, url: string, record: (text: string) => void): void {
   const service = new WebSocket(url);
   const waiting: string[] = [];
   client.on('message', (data) => {
@@ -98,7 +98,7 @@ function join(client: WebSocket, url: string, hear: (text: string) => void): voi
   });
   service.on('open', () => waiting.splice(0).forEach((text) => service.send(text)));
   service.on('message', (data) => {
-    hear(textOf(data));
+    record(textOf(data));
     client.send(textOf(data));
   });
   service.on('close', () => client.close());
@@ -109,15 +109,15 @@ function join(client: WebSocket, url: string, hear: (text: string) => void): voi
 const textOf = (data: WebSocket.RawData): string => (Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer)).toString();
 
 function readSeen(path: string, request: string, status: number, body: string): Seen | null {
-  const door = /\/(info|exchange)\/*(?:\?|$)/.exec(path)?.[1] as Seen['door'] | undefined;
-  if (door === undefined) return null;
+  const endpoint = /\/(info|exchange)\/*(?:\?|$)/.exec(path)?.[1] as Seen['endpoint'] | undefined;
+  if (endpoint === undefined) return null;
   const asked = JSON.parse(request) as { type?: string; action?: { type?: string } };
-  const type = (door === 'info' ? asked.type : asked.action?.type) ?? '';
-  return { door, type, request, status, answer: JSON.parse(body) as unknown };
+  const type = (endpoint === 'info' ? asked.type : asked.action?.type) ?? '';
+  return { endpoint, type, request, status, answer: JSON.parse(body) as unknown };
 }
 
-function check({ door, type, status, answer }: Seen): void {
+function check({ endpoint, type, status, answer }: Seen): void {
   if (status !== 200) throw new Error(`answered ${status}`);
-  if (door === 'info') checkInfoAnswer(type, answer);
+  if (endpoint === 'info') checkInfoAnswer(type, answer);
   else checkExchangeAnswer(type, answer);
 }

@@ -111,10 +111,10 @@ export const HL_SOCKET_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string,
   ['webData3', WebData3],
 ]);
 
-/** Every fault of a frame; one of a channel that nobody described is a fault too. */
+/** Every fault of a frame; one of a channel without a schema is a fault too. */
 export function frameProblems(frame: { readonly channel: string; readonly data?: unknown }): string[] {
   if (frame.channel === 'pong') return 'data' in frame ? ['a pong says nothing'] : [];
   const checked = HL_SOCKET_SCHEMAS.get(frame.channel)?.safeParse(frame.data);
-  if (checked === undefined) return [`nobody described the channel ${frame.channel}`];
+  if (checked === undefined) return [`no schema describes the channel ${frame.channel}`];
   return checked.success ? [] : [`${frame.channel}: ${z.prettifyError(checked.error)}\n${JSON.stringify(frame.data).slice(0, 2000)}`];
 }

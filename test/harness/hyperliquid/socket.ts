@@ -9,9 +9,9 @@ export interface Frame<Data = unknown> {
   readonly data: Data;
 }
 
-/** A client of the facade's stream that keeps everything it hears, in order, and holds it to the schema of its channel. */
+/** A client of the facade's stream that keeps every frame it receives, in order, and checks it against the schema of its channel. */
 export interface HlSocket {
-  readonly heard: Frame[];
+  readonly received: Frame[];
   readonly socket: WebSocket;
   send(message: unknown): void;
   subscribe(type: string, fields?: object): Promise<Frame<{ subscription: Record<string, unknown> }>>;
@@ -34,12 +34,12 @@ const isAnswer =
 
 export async function hlSocket(url: string, path = '/hl/arbitrum-sepolia/ws'): Promise<HlSocket> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}${path}`);
-  const heard: Frame[] = [];
+  const received: Frame[] = [];
   const problems: string[] = [];
   let lastId = 0;
   socket.on('message', (data: Buffer) => {
     const frame = JSON.parse(data.toString()) as Frame;
-    heard.push(frame);
+    received.push(frame);
     problems.push(...frameProblems(frame));
   });
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
@@ -51,22 +51,22 @@ export async function hlSocket(url: string, path = '/hl/arbitrum-sepolia/ws'): P
   const find = async <Data>(channel: string, fits: (data: Data) => boolean = () => true, from = 0): Promise<Data> => {
     const look = (): Frame | undefined => {
       if (problems.length > 0) throw new Error(`the stream breaks its contract:\n${problems.join('\n')}`);
-      return heard.slice(from).find((frame) => frame.channel === channel && fits(frame.data as Data));
+      return received.slice(from).find((frame) => frame.channel === channel && fits(frame.data as Data));
     };
     const found = await eventually(look, (frame) => frame !== undefined).catch((error: unknown) => {
-      throw new Error(`${channel}: ${String(error)}; heard: ${inspect(heard.slice(-8), { depth: 6 }).slice(0, 4000)}`);
+      throw new Error(`${channel}: ${String(error)}; received: ${inspect(received.slice(-8), { depth: 6 }).slice(0, 4000)}`);
     });
     return found?.data as Data;
   };
   const change = async (method: string, type: string, fields: object = {}) => {
-    const from = heard.length;
+    const from = received.length;
     send({ method, subscription: { type, ...fields } });
     return { channel: 'subscriptionResponse', data: await find('subscriptionResponse', isAnswer(method, type), from) } as Frame<{
       subscription: Record<string, unknown>;
     }>;
   };
   return {
-    heard,
+    received,
     socket,
     send,
     find,
@@ -80,11 +80,11 @@ export async function hlSocket(url: string, path = '/hl/arbitrum-sepolia/ws'): P
       return data.response;
     },
     refused(message) {
-      const from = heard.length;
+      const from = received.length;
       send(message);
       return find<string>('error', () => true, from);
     },
-    of: <Data>(channel: string) => heard.filter((frame) => frame.channel === channel).map(({ data }) => data as Data),
+    of: <Data>(channel: string) => received.filter((frame) => frame.channel === channel).map(({ data }) => data as Data),
     async close() {
       socket.close();
       await closed;
