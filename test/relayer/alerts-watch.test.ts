@@ -87,13 +87,13 @@ describe('the watch', () => {
     await passUntil(clock, (kinds) => !kinds.includes('rpc-trouble'));
   });
 
-  it('makes nothing of the words in which a lane says why it stands', async () => {
+  it('does not interpret the words of a lane problem', async () => {
     const wallet = sandbox.controls.relayer.toLowerCase() as Address;
     const clock = newClock();
     const { alerts, relay } = sandbox.gateway.store;
     const since = Date.now() - 60_000;
     watch(clock);
-    // A check that tells the second is not the one that told the first: that one is over.
+    // The check that reports the second reason is another than the one that reported the first, so that one has ended.
     for (const reason of ['its node says that its key is wrong', 'its node wants another key'])
       await eventually(
         async () => {
@@ -108,7 +108,7 @@ describe('the watch', () => {
     await passUntil(clock, (kinds) => kinds.length === 0);
   });
 
-  it('ends what it said of a wallet that was taken out of the settings, and of nobody else', async () => {
+  it('ends the alerts of a wallet that was taken out of the settings, and of no other', async () => {
     const { alerts } = sandbox.gateway.store;
     const clock = newClock();
     const gone = { chain: CHAIN, subject: `0x${'ab'.repeat(20)}`, message: 'It is empty.', details: {}, expiresAt: null };
@@ -142,7 +142,7 @@ describe('the settings of the operator', () => {
     }
   };
 
-  it('are told with all that is wrong at once, and never with their values', () => {
+  it('are refused with every fault at once, and never with their values', () => {
     const said = problemsOf({
       OPERATOR_TOKEN_FILE: '/secret',
       ALERT_WEBHOOK_URL: 'http://127.0.0.1/hook',

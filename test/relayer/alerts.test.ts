@@ -35,7 +35,7 @@ afterAll(async () => {
 });
 
 const ask = (path: string, method = 'GET'): Promise<Reply> => sandbox.call(path, { method, headers: { Authorization: `Bearer ${TOKEN}` } });
-const heard = (event: string, kind: string) => receiver.received.filter(({ json }) => json.event === event && json.alert.kind === kind);
+const posted = (event: string, kind: string) => receiver.received.filter(({ json }) => json.event === event && json.alert.kind === kind);
 
 let subjects = 0;
 const facts = (changes: Partial<AlertFacts> = {}): AlertFacts => ({
@@ -49,9 +49,9 @@ const facts = (changes: Partial<AlertFacts> = {}): AlertFacts => ({
 });
 
 describe('a wallet that runs low', () => {
-  it('calls the operator until somebody answers, is shown while it lasts, and tells once that it has recovered', async () => {
+  it('is posted until the receiver takes it, is shown while it lasts, and posted once when it has recovered', async () => {
     const [first] = await eventually(
-      () => heard('opened', 'low-balance'),
+      () => posted('opened', 'low-balance'),
       ({ length }) => length >= 2,
     );
     receiver.set('take');
@@ -59,19 +59,19 @@ describe('a wallet that runs low', () => {
       () => receiver.taken,
       (taken) => taken.includes(first?.json.id ?? ''),
     );
-    const tries = heard('opened', 'low-balance');
+    const tries = posted('opened', 'low-balance');
     expect(new Set(tries.map(({ json }) => json.id)).size).toBe(1);
     expect(new Set(tries.map(({ body }) => body)).size).toBe(1);
     expect(tries.every(({ isSigned, headers, json }) => isSigned && headers['x-gateway-event'] === json.id)).toBe(true);
     expect(first?.json.alert).toMatchObject({ chain: 'arbitrum-sepolia', subject: sandbox.controls.relayer.toLowerCase() });
     const { body } = await ask('/relayer/alerts');
     expect(body).toMatchObject({ open: expect.arrayContaining([expect.objectContaining({ kind: 'low-balance' })]) as unknown });
-    const told = JSON.stringify([body, receiver.received]);
+    const shown = JSON.stringify([body, receiver.received]);
     for (const secret of [receiver.secret, TOKEN, 'with-a-secret-path', sandbox.controls.accounts.relayer.privateKey.slice(2)])
-      expect(told).not.toContain(secret);
+      expect(shown).not.toContain(secret);
     await sandbox.controls.chains[0]?.faucet.fund(sandbox.controls.relayer, { eth: '600000' });
     await eventually(
-      () => heard('recovered', 'low-balance'),
+      () => posted('recovered', 'low-balance'),
       ({ length }) => length === 1,
     );
     const { body: after } = await ask('/relayer/alerts');
@@ -82,7 +82,7 @@ describe('a wallet that runs low', () => {
 describe('an alert', () => {
   beforeEach(() => receiver.set('take'));
 
-  it('is opened once, however many replicas see it, and told again only when its time has come', async () => {
+  it('is opened once, however many replicas see it, and posted again only when it is due', async () => {
     const alert = facts();
     const sending = { at: 1_000, isSent: true, repeatMs: HOUR_MS };
     await Promise.all(Array.from({ length: 5 }, () => store.raise(alert, sending)));
@@ -125,7 +125,7 @@ describe('an alert', () => {
     const alert = facts();
     // Due in a future that the running gateway does not reach: this test alone delivers it.
     await store.raise(alert, { at: far, isSent: true, repeatMs: null });
-    // The running gateway may have something to tell meanwhile.
+    // The running gateway may have other alerts to post meanwhile.
     const mine = async (at: number, until: number) => (await store.claim(at, until, 50)).filter(({ body }) => body.includes(alert.subject));
     const [claimed] = await mine(far, far + 30_000);
     expect(claimed).toBeDefined();
@@ -135,7 +135,7 @@ describe('an alert', () => {
     await store.delivered(again?.id ?? 0n, far);
   });
 
-  it('that nobody ever takes is given up after an hour, shown, and sent when the operator asks', async () => {
+  it('that the receiver never takes is given up after an hour, shown, and sent when the operator asks', async () => {
     receiver.set('fail');
     const clock = createManualClock(20_000_000_000_000);
     const alert = facts();

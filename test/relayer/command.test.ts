@@ -67,10 +67,10 @@ describe('npm run relayer --', () => {
   it('drill nonce-gap leaves a nonce out, and says how long the lane took to heal', async () => {
     const { code, out } = await run(['drill', 'nonce-gap', '--json']);
     expect(code).toBe(0);
-    const told = JSON.parse(out) as { gap: number };
-    expect(told).toMatchObject({ chain: CHAIN, wallet: wallet(), isHealed: true, gap: expect.any(Number), healedMs: expect.any(Number) });
+    const report = JSON.parse(out) as { gap: number };
+    expect(report).toMatchObject({ chain: CHAIN, wallet: wallet(), isHealed: true, gap: expect.any(Number), healedMs: expect.any(Number) });
     const nonce = await sandbox.gateway.venues.get(CHAIN)?.chain.relay.account(wallet() as `0x${string}`);
-    expect(nonce?.nonce).toBe(told.gap + 2);
+    expect(nonce?.nonce).toBe(report.gap + 2);
     expect((await run(['drill', 'nonce-gap'])).out).toMatch(/was left out\.\nHealed after \d+\.\d s; 60 s are allowed\.\n$/);
   });
 

@@ -30,22 +30,22 @@ async function spend(wallet: Address, wei: bigint): Promise<void> {
 
 interface Wallet {
   readonly wallet: Address;
-  readonly told: (UsedBudget | 'left')[];
+  readonly events: (UsedBudget | 'left')[];
   readonly budget: (setting: DailyBudgetSetting, clock?: Clock) => ReturnType<typeof createDailyBudget>;
 }
 
 function newWallet(): Wallet {
   const wallet = newAddress();
-  const told: (UsedBudget | 'left')[] = [];
-  const events = {
-    onReached: (used: UsedBudget) => Promise.resolve(void told.push(used)),
-    onLeft: () => Promise.resolve(void told.push('left')),
+  const events: (UsedBudget | 'left')[] = [];
+  const handlers = {
+    onReached: (used: UsedBudget) => Promise.resolve(void events.push(used)),
+    onLeft: () => Promise.resolve(void events.push('left')),
   };
   return {
     wallet,
-    told,
+    events,
     budget: (setting, clock = systemClock) =>
-      createDailyBudget({ setting, slug: CHAIN, wallet, store: store.relay, events, clock, log: createRecordedLog() }),
+      createDailyBudget({ setting, slug: CHAIN, wallet, store: store.relay, events: handlers, clock, log: createRecordedLog() }),
   };
 }
 
@@ -57,7 +57,7 @@ const REACHED = {
 
 describe('the budget of a wallet and day', () => {
   it('counts what was spent on that day and what is under way, and opens an alert at its end', async () => {
-    const { wallet, told, budget } = newWallet();
+    const { wallet, events, budget } = newWallet();
     const own = budget(100n);
     await spend(wallet, 40n);
     await own.refresh(1_000n, []);
@@ -65,12 +65,12 @@ describe('the budget of a wallet and day', () => {
     own.begin(1n, 50n);
     expect(await own.refusal(11n)).toMatchObject(REACHED);
     expect(await own.refusal(10n)).toBeNull();
-    expect(told).toEqual(['left', { wallet, spentWei: 40n, budgetWei: 100n, freesAt: expect.any(Number) }]);
+    expect(events).toEqual(['left', { wallet, spentWei: 40n, budgetWei: 100n, freesAt: expect.any(Number) }]);
     await spend(wallet, 20n);
     own.step(over(1n));
     await own.refresh(1_000n, []);
     expect(await own.refusal(40n)).toBeNull();
-    expect(told.at(-1)).toBe('left');
+    expect(events.at(-1)).toBe('left');
   });
 
   it('is half of the highest balance of the day where none is set, also after a restart, and a top-up counts at once', async () => {

@@ -50,11 +50,11 @@ interface Asked {
 
 type Say = (asked: Asked, request: IncomingMessage) => Promise<{ status?: number; body: unknown }> | { status?: number; body: unknown };
 
-/** A signer that answers as it is told; null: never. */
+/** What the signer answers; null: nothing, ever. */
 let say: Say | null = null;
-const heard: { readonly path: string; readonly authorization: string | undefined }[] = [];
+const requests: { readonly path: string; readonly authorization: string | undefined }[] = [];
 const server = createServer((request, response) => {
-  heard.push({ path: request.url ?? '', authorization: request.headers.authorization });
+  requests.push({ path: request.url ?? '', authorization: request.headers.authorization });
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
   request.on('end', () => {
@@ -119,7 +119,7 @@ describe('a wallet whose key is with an external signer', () => {
         maxPriorityFeePerGas: '1000000',
       },
     });
-    expect(heard.filter((each) => each.path === '/sign').every(({ authorization }) => authorization === `Bearer ${TOKEN}`)).toBe(true);
+    expect(requests.filter((each) => each.path === '/sign').every(({ authorization }) => authorization === `Bearer ${TOKEN}`)).toBe(true);
     expect(signed).toEqual({ raw: await raw(), hash: keccak256(await raw()) });
   });
 
@@ -154,7 +154,7 @@ describe('a wallet whose key is with an external signer', () => {
     ['a transaction to somewhere else', async () => ({ body: { raw: await raw({ to: ADDRESS }) } }), 'not this wallet'],
     ['a dearer transaction', async () => ({ body: { raw: await raw({ maxFeePerGas: 9_000_000_000n }) } }), 'not this wallet'],
     ['another nonce', async () => ({ body: { raw: await raw({ nonce: 8 }) } }), 'not this wallet'],
-    ['a transaction of somebody else', async () => ({ body: { raw: await raw({}, STRANGER) } }), 'not this wallet'],
+    ['a transaction of another wallet', async () => ({ body: { raw: await raw({}, STRANGER) } }), 'not this wallet'],
     ['bytes that are no transaction', () => ({ body: { raw: '0x1234' } }), 'not this wallet'],
     [
       'a signature outside the curve',
@@ -166,7 +166,7 @@ describe('a wallet whose key is with an external signer', () => {
     ['far too much', () => ({ body: 'x'.repeat(100_000) }), 'too much'],
     ['a refusal', () => ({ status: 403, body: { error: TOKEN } }), 'refused with 403'],
     ['that it broke', () => ({ status: 500, body: { error: TOKEN } }), 'answered 500'],
-    ['that somebody else should be asked', () => ({ status: 307, body: '' }), 'does not answer'],
+    ['a redirect', () => ({ status: 307, body: '' }), 'does not answer'],
   ])('is in trouble when the answer is %s, and says so without a secret', async (_, said, text) => {
     say = said;
     const { wallet } = walletOf();
@@ -177,7 +177,7 @@ describe('a wallet whose key is with an external signer', () => {
   });
 
   it('leaves a signer that broke alone for a moment, then asks again', async () => {
-    const asked = () => heard.filter((each) => each.path === '/sign').length;
+    const asked = () => requests.filter((each) => each.path === '/sign').length;
     say = () => ({ status: 503, body: '' });
     const { wallet, pass } = walletOf();
     const before = asked();
@@ -189,7 +189,7 @@ describe('a wallet whose key is with an external signer', () => {
     expect((await wallet.sign(TRANSACTION)).raw).toBe(await raw());
   });
 
-  it('tells when the signer does not have the wallet it is asked for', async () => {
+  it('logs when the signer does not have the wallet it is asked for', async () => {
     const { log } = walletOf();
     const found = await eventually(
       () => log.entries.find(({ event }) => event === 'relay.signer-lacks-wallets'),
@@ -249,9 +249,9 @@ describe('the reference signer', () => {
     expect(held).toHaveLength(1);
   });
 
-  it('that does not answer calls somebody, and one that answers again says so', async () => {
+  it('that does not answer opens an alert, and one that answers again ends it', async () => {
     const { alerts } = beside.gateway.store;
-    // Nobody watches: whoever has the key to use knows best.
+    // No replica runs the watch: the alert comes from the replica that uses the key.
     await alerts.lead('nobody', Date.now() + 3_600_000, Date.now() + 7_200_000);
     const about = { kind: 'key-trouble', chain: 'arbitrum-sepolia', subject: ADDRESS };
     const trader = await newTrader(firstChain(sandbox), { delegate: ADDRESS });
@@ -274,7 +274,7 @@ describe('the reference signer', () => {
     expect(await alerts.recovered(1)).toMatchObject([{ ...about, id: open?.id }]);
   });
 
-  it('does not sign for whoever lacks its token, nor what it has no rule for', async () => {
+  it('does not sign without its token, nor what it has no rule for', async () => {
     const parts = { clock: createManualClock(), log: createRecordedLog() };
     const wallets = (token: string) => createExternalWallets({ url: () => signerUrl, token: () => token, wallets: [ADDRESS] }, parts);
     const { chainId, diamond } = firstChain(sandbox).definition;

@@ -7,7 +7,7 @@ import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/
 import { startRelayerGateway, type RelayedBot, type RelayerGateway } from '../harness/venue/relayer-gateway.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
-/** Bots of a gateway whose node, chain and purse misbehave: what they are told, and what the chain holds afterwards. */
+/** Bots of a gateway whose node, chain and wallet misbehave: what the gateway answers them, and what the chain holds afterwards. */
 
 const SLUG = 'arbitrum-sepolia';
 const BTC = 0;
@@ -89,8 +89,8 @@ const FAULTS: Readonly<Record<string, RequestHook>> = {
     await forward(body);
     return { answer: { error: { code: -32000, message: 'internal error' } } };
   }),
-  'breaks the line after it took a transaction': once(() => 'forget'),
-  'breaks the line before it heard of a transaction': once(() => 'reset'),
+  'closes the connection after it took a transaction': once(() => 'forget'),
+  'closes the connection before it took a transaction': once(() => 'reset'),
   'is overloaded': once(() => 'refuse'),
   'counts nonces from the past': staleCounts,
 };
@@ -133,19 +133,19 @@ describe('a chain that takes blocks back', () => {
 });
 
 describe('a bot whose relayer cannot send', () => {
-  it('hears at once why and since when, may still do what needs no transaction, and is served again afterwards', async () => {
+  it('is answered at once why and since when, may still do what needs no transaction, and is served again afterwards', async () => {
     const bot = await venue.newBot();
     const [resting] = statuses(await bot.send(orderAction(rest('50000'))));
     const cancel = { type: 'cancel', cancels: [{ a: BTC, o: resting?.['resting']?.['oid'] }] };
     await chain.setBaseFee(80);
     await eventually(
       () => venue.gateway.venues.get(SLUG)?.relayer?.laneProblem(venue.wallet) ?? null,
-      (fence) => fence !== null,
+      (problem) => problem !== null,
     );
-    const told =
+    const explained =
       /^Not sent: the relayer cannot send now, because gas costs 80 gwei, and the most it may pay is 50, since 2\d{3}-.*Z \(\d+ s\)\. It tries again every second; sign and send the action again in a moment\./;
-    expect(await bot.send(orderAction(buy('0.02')))).toEqual({ status: 'err', response: expect.stringMatching(told) });
-    expect(statuses(await bot.send(cancel))).toEqual([{ error: expect.stringMatching(told) }]);
+    expect(await bot.send(orderAction(buy('0.02')))).toEqual({ status: 'err', response: expect.stringMatching(explained) });
+    expect(statuses(await bot.send(cancel))).toEqual([{ error: expect.stringMatching(explained) }]);
     expect(await bot.send({ type: 'updateLeverage', asset: BTC, isCross: true, leverage: 7 })).toMatchObject({ status: 'ok' });
     await chain.setBaseFee(1);
     await eventually(
@@ -156,7 +156,7 @@ describe('a bot whose relayer cannot send', () => {
     await expectWhole(bot);
   });
 
-  it('takes back an order that nobody has sent yet without a transaction', async () => {
+  it('takes back an order that is not yet sent without a transaction', async () => {
     const asleep = await startRelayerGateway(sandbox, { waits: QUICK, isHeld: true, holdMs: 300 });
     try {
       const bot = await asleep.newBot();

@@ -93,7 +93,7 @@ describe("a dead man's switch that flattens", () => {
     expect(await settled(bot.trader, 1)).toHaveLength(1);
   });
 
-  it('fires when nobody could fire it in time: a replica that comes later does it, once', async () => {
+  it('fires when no replica could fire it in time: one that starts later does it, once', async () => {
     const bot = await newBot();
     await bot.send(orderAction(buy('0.1')));
     await settled(bot.trader, 1);
@@ -116,7 +116,7 @@ describe("a dead man's switch that flattens", () => {
 });
 
 describe("a dead man's switch while nothing can be sent", () => {
-  /** It is due in an hour, and the clock of whoever fires it stands an hour behind that. */
+  /** It is due in an hour, and the clock of the replica that fires it is an hour after that. */
   async function overdue() {
     const bot = await newBot();
     await bot.send(orderAction(buy('0.1')));
@@ -208,7 +208,7 @@ describe("a dead man's switch that cannot close anything", () => {
     expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
     const { gateway, controls, log } = sandbox;
     const venue = venueOf(gateway, CHAIN);
-    // Nobody was there when it came due, and the market is closed when somebody comes.
+    // No replica ran when it came due, and the market is closed when one starts.
     const clock = createManualClock(dueAt + HOUR_MS);
     const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
     controls.prices.setOpen(BTC, false);

@@ -14,7 +14,7 @@ import { storeAction } from '../harness/hyperliquid/store-action.js';
 const SLUG = 'arbitrum-sepolia';
 const HOUR_MS = 3_600_000;
 const FUNDED = 10n * 10n ** 18n;
-/** A resting order that nobody has: the Diamond reverts. */
+/** Cancels a resting order that does not exist: the Diamond reverts. */
 const CANCEL_NOTHING = `0x85886333${'0'.repeat(61)}3e7` as const;
 
 let sandbox: TestVenue;
@@ -174,7 +174,7 @@ describe('the gas ledger', () => {
     expect(await at(7 * DAY_MS + HOUR_MS)).toEqual({ dayWei: 0n, weekWei: 0n });
   });
 
-  it('tells how long the balance lasts at the dearer pace', () => {
+  it('says how long the balance lasts at the dearer pace', () => {
     expect(runwayDays(100n, { dayWei: 10n, weekWei: 14n })).toBe(10);
     expect(runwayDays(100n, { dayWei: 1n, weekWei: 140n })).toBe(5);
     expect(runwayDays(100n, { dayWei: 0n, weekWei: 0n })).toBeNull();

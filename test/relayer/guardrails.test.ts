@@ -67,7 +67,7 @@ const place = async (trader: FacadeTrader, orders: object[], url?: string) =>
 
 const limit = (tif: string) => ({ limit: { tif } });
 const buy = (s: string, changes: object = {}) => order({ a: BTC, b: true, p: '63000', s, r: false, t: limit('Ioc'), ...changes });
-/** 5,000 USD of notional each, less the room below the limit. */
+/** 5,000 USD of notional each, and a little less than the limit. */
 const resting = (changes: object = {}) => buy('0.1', { p: '50000', t: limit('Gtc'), ...changes });
 const closing = (s: string) => buy(s, { b: false, p: '57000', r: true });
 const stopLoss = (s: string, triggerPx = '55000') =>
@@ -169,7 +169,7 @@ describe('what a trader can pay for', () => {
 describe('a flip', () => {
   const sell = (s: string) => buy(s, { b: false, p: '57000' });
 
-  it('needs room for what is left of it, because it opens only after it has closed, and closes also where there is no room', async () => {
+  it('needs free exposure for what is left of it, because it opens only after it has closed, and closes also without free exposure', async () => {
     const bot = await newFacadeTrader(sandbox);
     await setRules(bot, { maxOpenNotionalUsd: '7000' });
     expect((await place(bot, [buy('0.1')])).every(isTaken)).toBe(true);
@@ -255,7 +255,7 @@ describe('the relayer, before it signs', () => {
     return job;
   };
 
-  it('refuses an opening beyond the quota, whoever let it in', async () => {
+  it('refuses an opening beyond the quota, also when the facade let it in', async () => {
     const bot = await newFacadeTrader(sandbox);
     await setRules(bot, { dailyTransactions: 1 });
     expect((await place(bot, [resting()])).every(isTaken)).toBe(true);
@@ -285,7 +285,7 @@ describe('the relayer, before it signs', () => {
       clock: sandbox.gateway.clock,
       onQuota: () => Promise.resolve(),
     });
-    // Of a wallet that nobody sends for.
+    // Of a wallet without a sender.
     const more = async () => relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
     let last = job;
     for (let sent = 1; sent <= 101; sent += 1) last = await more();
@@ -298,14 +298,14 @@ describe('the relayer, before it signs', () => {
     expect(await guard(last, 'exits')).toBeNull();
   });
 
-  it('lets cancels and closings go on far longer, says so at their end, and calls somebody', async () => {
+  it('lets cancels and closings go on far longer, says so at their end, and opens an alert', async () => {
     const bot = await newFacadeTrader(sandbox);
     const [, rests] = await place(bot, [buy('0.1'), resting()]);
     await held(bot, 2);
     await setRules(bot, { dailyTransactions: 0, reduceOnly: true });
     const job = await jobOf(bot);
     const { relay } = sandbox.gateway.store;
-    // Of a wallet that nobody sends for; with the two orders one is left.
+    // Of a wallet without a sender; with the two orders one is left.
     for (let sent = 0; sent < 997; sent += 1) await relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
     expect(await alertsOf(bot)).toEqual([]);
     expect((await place(bot, [closing('0.05')])).every(isTaken)).toBe(true);
@@ -433,7 +433,7 @@ describe('a trader whom the operator holds back', () => {
     }
   });
 
-  it('is everybody where the default is to block, except who is allowed by name', async () => {
+  it('is every trader where the default is to block, except those allowed by address', async () => {
     const [member, stranger] = [await newFacadeTrader(sandbox), await newFacadeTrader(sandbox)];
     await setRules(member, { access: 'allowed' }, 'all');
     expect(await operator('PUT', `/${FACADE_CHAIN}/default`, { access: 'blocked' })).toMatchObject({ status: 200 });
@@ -486,21 +486,21 @@ describe("the operator's rules", () => {
   });
 
   it.each([
-    ['a rule nobody knows', `/all/${NOBODY}`, { maxLeverage: 3 }, [400, 'VALIDATION_ERROR']],
+    ['an unknown rule', `/all/${NOBODY}`, { maxLeverage: 3 }, [400, 'VALIDATION_ERROR']],
     ['a bound that is no amount', `/all/${NOBODY}`, { maxDailyLossUsd: '-1' }, [400, 'VALIDATION_ERROR']],
     ['a number in place of an amount', `/all/${NOBODY}`, { maxOpenNotionalUsd: 5 }, [400, 'VALIDATION_ERROR']],
     ['no orders a minute', `/all/${NOBODY}`, { ordersPerMinute: 0 }, [400, 'VALIDATION_ERROR']],
     ['half a transaction', `/all/${NOBODY}`, { dailyTransactions: 0.5 }, [400, 'VALIDATION_ERROR']],
     ['no body', `/all/${NOBODY}`, undefined, [400, 'VALIDATION_ERROR']],
-    ['somebody who is no address', '/all/me', {}, [400, 'VALIDATION_ERROR']],
-    ['a chain nobody serves', `/nowhere/${NOBODY}`, {}, [404, 'CHAIN_NOT_FOUND']],
+    ['a trader that is no address', '/all/me', {}, [400, 'VALIDATION_ERROR']],
+    ['a chain that is not served', `/nowhere/${NOBODY}`, {}, [404, 'CHAIN_NOT_FOUND']],
   ])('are not set from %s', async (_case, path, body, expected) => {
     const reply = await operator('PUT', path, body);
     expect([reply.status, (reply.body as { code: string }).code]).toEqual(expected);
     expect(JSON.stringify((await operator('GET', '')).body)).not.toContain(NOBODY);
   });
 
-  it('are nobody else’s business', async () => {
+  it('are not readable without the token', async () => {
     const response = await fetch(`${sandbox.url}/relayer/rules`);
     expect(response.status).toBe(401);
   });

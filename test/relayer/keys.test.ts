@@ -144,7 +144,7 @@ describe('a configuration of keys', () => {
     expect(problems.join('\n')).not.toMatch(SECRETS);
   });
 
-  it('is printed by nobody: not inspected, not as JSON, not in the log', () => {
+  it('is never printed: not inspected, not as JSON, not in the log', () => {
     const relayer = relayerOf({
       ...KEYSTORES,
       RELAYER_SIGNER_URL_BASE: 'https://signer/s3cret',

@@ -14,7 +14,7 @@ import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { createGatewayProcess, type GatewayProcess } from '../scenarios/gateway-process.js';
 
-/** A relaying gateway that dies, by the signal that cannot be caught, after every single step of an order's way to the chain. */
+/** A relaying gateway that is killed, by the signal that cannot be caught, after every single step of an order's way to the chain. */
 
 const SLUG = 'arbitrum-sepolia';
 const BTC = 0;
@@ -83,32 +83,32 @@ async function expectFinished(left: readonly RelayJob[]): Promise<void> {
 
 describe('a relaying gateway that is killed', () => {
   it('after any step of an order leaves nothing that the next one does not finish, once', async () => {
-    const told: string[] = [];
+    const steps: string[] = [];
     let orders = 0;
     // The first order of a trader has a step more than all others, and the steps are counted.
     expect(await place()).toMatchObject({ status: 'ok' });
     await gateway.kill();
     await gateway.start({ DOOM: '1' });
     for (let step = 1; !(await getsThrough()); step += 1) {
-      if (step > MOST_STEPS) throw new Error(`an order has more than ${MOST_STEPS} steps: ${told.join(', ')}`);
+      if (step > MOST_STEPS) throw new Error(`an order has more than ${MOST_STEPS} steps: ${steps.join(', ')}`);
       await gateway.died();
       const left = await openJobs();
-      told.push(`${step}: ${left.map(({ state }) => state).join()}`);
+      steps.push(`${step}: ${left.map(({ state }) => state).join()}`);
       orders += left.length;
-      // The next one finishes what this one left, and dies over the next order, one step later.
+      // The next process finishes what this one left, and is killed at the next order, one step later.
       await gateway.start({ DOOM: String(step + 1) });
       await expectFinished(left);
     }
     await gateway.kill();
     await gateway.start();
     await expectFinished(await openJobs());
-    for (const state of ['queued', 'numbered', 'signed', 'accepted']) expect(told.join()).toContain(state);
+    for (const state of ['queued', 'numbered', 'signed', 'accepted']) expect(steps.join()).toContain(state);
     expect((await trader.trades()).length).toBeGreaterThanOrEqual(orders);
     await expectViewEqualsChain(gateway.books, SLUG, trader, 60_000);
   }, 900_000);
 
   it.each(['pass', 'reset'] as const)(
-    'while a transaction is on the line (%s) leaves one order on chain',
+    'while a transaction is on its way to the node (%s) leaves one order on chain',
     async (fate) => {
       await gateway.kill();
       await gateway.start();

@@ -126,7 +126,7 @@ describe('gas that was learned', () => {
     expect(asked.at(-1)?.isUsual).toBe(false);
   });
 
-  it('keeps nobody waiting for somebody whose call fails', async () => {
+  it('keeps no call waiting for another that fails', async () => {
     const { venue, asked } = watched();
     const refused = gasFor(venue, { ...resting(), collateralAmount: 10n ** 18n });
     const fine = gasFor(venue);

@@ -43,15 +43,15 @@ const whenIn = (id: bigint, ...states: RelayJob['state'][]): Promise<RelayJob | 
     (job) => job !== null && states.includes(job.state),
   );
 
-const whenFenced = async (relayer: RunningRelayer, bench: RelayBench): Promise<string> => {
-  const fence = await eventually(
+const whenBlocked = async (relayer: RunningRelayer, bench: RelayBench): Promise<string> => {
+  const problem = await eventually(
     () => relayer.laneProblem(bench.wallet),
-    (said) => said !== null,
+    (found) => found !== null,
   );
-  return fence?.reason ?? '';
+  return problem?.reason ?? '';
 };
 
-/** Counts too many for as long as it is told to. */
+/** A node that counts `more` transactions too many. */
 function boasting({ node }: RelayBench, more: number): { readonly node: RelayNode; more: number } {
   const boast = { more, node };
   boast.node = {
@@ -71,7 +71,7 @@ describe('a node that counts more transactions than were sent from here', () => 
     const boast = boasting(bench, 400);
     const relayer = start(bench, { node: boast.node, waits: { doubtMs: LONG_MS } });
     const { job } = await relayer.send(await requestOf(bench));
-    expect(await whenFenced(relayer, bench)).toBe('its node counts 400 transactions of its wallet that were not sent from here');
+    expect(await whenBlocked(relayer, bench)).toBe('its node counts 400 transactions of its wallet that were not sent from here');
     expect(await store.job(SLUG, job.id)).toMatchObject({ state: 'queued', nonce: null });
     expect((await store.lane(SLUG, bench.wallet)).nextNonce).toBe(0);
     boast.more = 0;
@@ -89,7 +89,7 @@ describe('a node that counts more transactions than were sent from here', () => 
     const before = await relayer.send(await requestOf(bench));
     await whenIn(before.job.id, 'mined');
     boast.more = 6;
-    await whenFenced(relayer, bench);
+    await whenBlocked(relayer, bench);
     const { job } = await relayer.send(await requestOf(bench));
     boast.more = 0;
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 1 });
@@ -122,20 +122,20 @@ describe('a node that counts more transactions than were sent from here', () => 
     );
     const relayer = start(bench, { waits: { doubtMs: 1_500 } });
     const { job } = await relayer.send(await requestOf(bench));
-    expect(await whenFenced(relayer, bench)).toBe('its node counts 6 transactions of its wallet that were not sent from here');
+    expect(await whenBlocked(relayer, bench)).toBe('its node counts 6 transactions of its wallet that were not sent from here');
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 6 });
     expect(relayer.laneProblem(bench.wallet)).toBeNull();
     await expectRelayInvariants(purse, { slug: SLUG, store, strangers });
   });
 
-  it('and was believed for too long costs no more than a few no-ops: the lane is fenced instead', async () => {
+  it('and was believed for too long costs no more than a few no-ops: the lane is blocked instead', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const boast = boasting(bench, 21);
     const relayer = start(bench, { node: boast.node, waits: { doubtMs: 0 } });
     const { job } = await relayer.send(await requestOf(bench));
     expect(await whenIn(job.id, 'accepted')).toMatchObject({ nonce: 21 });
     boast.more = 0;
-    expect(await whenFenced(relayer, bench)).toBe("more than 20 nonces are missing between the chain's 0 and its own 21");
+    expect(await whenBlocked(relayer, bench)).toBe("more than 20 nonces are missing between the chain's 0 and its own 21");
     const next = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
     expect((await next.handedOver).note).toMatch(/^its time was over before it could be sent: more than 20 nonces are missing/);
     expect(await bench.nonce()).toBe(0);

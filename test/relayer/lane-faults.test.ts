@@ -80,35 +80,35 @@ function delayed(node: RelayNode, first: () => Promise<unknown>): RelayNode {
   return { ...node, send: async (raw) => (await (waiting ??= first()), node.send(raw)) };
 }
 
-/** How long each fence stood, by the relayer's own account. */
-const fencedFor = (bench: RelayBench): number[] =>
+/** How long each lane problem lasted, by the relayer's own log. */
+const problemDurations = (bench: RelayBench): number[] =>
   bench.log.entries.filter(({ event }) => event === 'relay.healed').map(({ fields }) => Number(fields['ms']));
 
-describe('a key that somebody else uses too', () => {
-  it('costs the order whose nonce is gone, told as not sent, and nobody else', async () => {
+describe('a key that another program uses too', () => {
+  it('costs the order whose nonce is gone, reported as not sent, and no other', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
-    let stranger: Hex = '0x';
-    const node = delayed(bench.node, async () => receipt(bench, (stranger = await bench.outside(0))));
+    let foreign: Hex = '0x';
+    const node = delayed(bench.node, async () => receipt(bench, (foreign = await bench.outside(0))));
     const relayer = start(bench, { node });
     const lost = await relayer.send(await requestOf(bench));
     expect(await whenIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
     expect((await mined(bench, relayer)).nonce).toBe(1);
     expect(await bench.trader.trades()).toHaveLength(1);
-    await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [stranger] });
+    await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [foreign] });
   });
 
   it('and whose transaction a reorganisation takes back leaves no hole behind', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     await chain.mine(3);
     const purse = await openPurse(bench.client, bench.wallet);
-    let stranger: Hex = '0x';
-    const node = delayed(bench.node, async () => receipt(bench, (stranger = await bench.outside(0))));
+    let foreign: Hex = '0x';
+    const node = delayed(bench.node, async () => receipt(bench, (foreign = await bench.outside(0))));
     const relayer = start(bench, { node });
     const lost = await relayer.send(await requestOf(bench));
     await whenIn(lost.job.id, 'refused');
     const next = await mined(bench, relayer);
-    await undoFrom(bench, (await receipt(bench, stranger)) ?? 0n);
+    await undoFrom(bench, (await receipt(bench, foreign)) ?? 0n);
     await whenIn(lost.job.id, 'replaced');
     await eventually(
       () => bench.nonce(),
@@ -123,8 +123,8 @@ describe('a key that somebody else uses too', () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     await chain.mine(3);
     const purse = await openPurse(bench.client, bench.wallet);
-    const stranger = await bench.outside(0);
-    const block = await receipt(bench, stranger);
+    const foreign = await bench.outside(0);
+    const block = await receipt(bench, foreign);
     await receipt(bench, await bench.outside(1));
     const relayer = start(bench);
     const own = await mined(bench, relayer);
@@ -145,11 +145,11 @@ describe('a key that somebody else uses too', () => {
     const relayer = start(bench, { waits: { stuckMs: 60_000 } });
     const lost = await relayer.send(await requestOf(bench));
     await lost.handedOver;
-    const stranger = await bench.outside(0, 400n * GWEI);
+    const foreign = await bench.outside(0, 400n * GWEI);
     await chain.pauseMining(false);
     expect(await whenIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
     await mined(bench, relayer);
-    await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [stranger] });
+    await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [foreign] });
   });
 });
 
@@ -162,23 +162,23 @@ describe('a lane that cannot send', () => {
     await chain.setBaseFee(20);
     await eventually(
       () => relayer.laneProblem(bench.wallet),
-      (fence) => fence !== null,
+      (problem) => problem !== null,
     );
     expect(relayer.laneProblem(bench.wallet)?.reason).toBe('gas costs 20 gwei, and the most it may pay is 5');
     const waits = await relayer.send(await requestOf(bench));
-    const lapses = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
-    expect((await lapses.handedOver).note).toMatch(/^its time was over before it could be sent: gas costs 20 gwei/);
+    const expires = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
+    expect((await expires.handedOver).note).toMatch(/^its time was over before it could be sent: gas costs 20 gwei/);
     expect(await store.job(SLUG, waits.job.id)).toMatchObject({ state: 'queued', nonce: null });
     expect(await relayer.lanes()).toMatchObject([{ state: 'fenced', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
     await chain.setBaseFee(1);
     await whenIn(waits.job.id, 'mined');
     expect(relayer.laneProblem(bench.wallet)).toBeNull();
     expect((await relayer.lanes())[0]).toMatchObject({ state: 'ok', since: null, reason: null });
-    expect(fencedFor(bench).every((ms) => ms < LONGEST_MS)).toBe(true);
+    expect(problemDurations(bench).every((ms) => ms < LONGEST_MS)).toBe(true);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
-  it('because its wallet is empty is fenced on every replica, and heals when money comes', async () => {
+  it('because its wallet is empty is blocked on every replica, and heals when the wallet is funded', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store, { eth: '0' });
     const purse = await openPurse(bench.client, bench.wallet);
     const first = start(bench);
@@ -192,7 +192,7 @@ describe('a lane that cannot send', () => {
     await whenIn(job.id, 'mined');
     await eventually(
       () => replicas.map((relayer) => relayer.laneProblem(bench.wallet)),
-      (fences) => fences.every((fence) => fence === null),
+      (problems) => problems.every((problem) => problem === null),
     );
     await expectRelayInvariants(purse, { slug: SLUG, store, funded: 10n ** 18n });
   });
@@ -227,29 +227,29 @@ describe('a lane that cannot send', () => {
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
-  it('because no block comes is fenced, and heals with the next one', async () => {
+  it('because no block comes is blocked, and heals with the next one', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench);
     await chain.pauseMining(true);
     const { job } = await relayer.send(await requestOf(bench));
-    const fence = await eventually(
+    const problem = await eventually(
       () => relayer.laneProblem(bench.wallet),
-      (said) => said !== null,
+      (found) => found !== null,
     );
-    expect(fence?.reason).toBe('its transaction 0 waits for a block');
+    expect(problem?.reason).toBe('its transaction 0 waits for a block');
     await chain.pauseMining(false);
     await whenIn(job.id, 'mined');
     await eventually(
       () => relayer.laneProblem(bench.wallet),
-      (said) => said === null,
+      (found) => found === null,
     );
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 });
 
 describe('a transaction', () => {
-  it('that reverts is paid for, booked as reverted, and holds nobody up', async () => {
+  it('that reverts is paid for, booked as reverted, and holds no other up', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench);

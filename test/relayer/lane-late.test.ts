@@ -51,7 +51,7 @@ function ailing(node: RelayNode, verdict: SendVerdict['verdict']): { node: Relay
   };
 }
 
-describe('an order that nobody waits for any more', () => {
+describe('an order whose time is over', () => {
   it('gives its nonce away when the empty wallet is filled at last, and the lane goes on', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const clock = createShiftedClock();
@@ -89,8 +89,8 @@ describe('an order that nobody waits for any more', () => {
     const clock = createShiftedClock();
     // The first process hangs for ever, as a dead one does, and holds nothing.
     const leased: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
-    const doomed = bench.start({ store: { ...leased, addAttempt: () => new Promise(() => undefined) } });
-    const { job } = await doomed.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
+    const hanging = bench.start({ store: { ...leased, addAttempt: () => new Promise(() => undefined) } });
+    const { job } = await hanging.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
     await whenIn(job.id, 'numbered');
     clock.move(HOUR_MS);
     start(bench, { clock, store: leased });
@@ -148,8 +148,8 @@ describe('a lane', () => {
   });
 });
 
-describe('whoever waits for a hand-over', () => {
-  it('is let go when the relayer stops', async () => {
+describe('a caller that waits for a hand-over', () => {
+  it('gets its answer when the relayer stops', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const relayer = start(bench, { node: { ...bench.node, account: () => Promise.reject(new Error('no node')) } });
     const { handedOver } = await relayer.send(await requestOf(bench));

@@ -201,7 +201,7 @@ describe('transactions behind others that are on their way', () => {
     expect(await bench.nonce()).toBe(2);
   });
 
-  it('are left to whoever holds the lane by then', async () => {
+  it('are left to the replica that holds the lane by then', async () => {
     let isHeld = true;
     const lease: RelayStore['lease'] = async (slug, wallet) => {
       const real = isHeld ? await sandbox.gateway.store.relay.lease(slug, wallet) : null;
@@ -216,7 +216,7 @@ describe('transactions behind others that are on their way', () => {
     await expectOnce(bench, await whenOver(bench, ids));
   });
 
-  it('get no nonce while the lane has trouble: what becomes of those before them tells whether it can send', async () => {
+  it('get no nonce while the lane has trouble: the outcome of those before them shows whether it can send', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const answers = new EventEmitter();
     let [sent, isDown] = [0, false];
@@ -289,15 +289,15 @@ describe('a look at the chain', () => {
     await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));
   });
 
-  it('that began before the lane met trouble does not end it', async () => {
+  it('that began before the lane had a problem does not end it', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const { account, again, letGo, looks } = heldLook(bench);
-    let isDeaf = false;
-    const send: RelayNode['send'] = (raw) => (isDeaf ? Promise.resolve({ verdict: 'unknown', note: 'busy' }) : bench.node.send(raw));
-    const fences: (string | null)[] = [];
-    const storeLaneProblem: RelayStore['storeLaneProblem'] = (slug, wallet, fence) => {
-      fences.push(fence?.reason ?? null);
-      return bench.store.storeLaneProblem(slug, wallet, fence);
+    let isBusy = false;
+    const send: RelayNode['send'] = (raw) => (isBusy ? Promise.resolve({ verdict: 'unknown', note: 'busy' }) : bench.node.send(raw));
+    const problems: (string | null)[] = [];
+    const storeLaneProblem: RelayStore['storeLaneProblem'] = (slug, wallet, problem) => {
+      problems.push(problem?.reason ?? null);
+      return bench.store.storeLaneProblem(slug, wallet, problem);
     };
     const relayer = start(bench, {
       node: { ...bench.node, account, send },
@@ -306,22 +306,22 @@ describe('a look at the chain', () => {
     });
     const first = await relayer.send(await requestOf(bench));
     await again;
-    isDeaf = true;
+    isBusy = true;
     const second = await relayer.send(await requestOf(bench));
     const refused = 'its node does not take transactions (busy)';
     await eventually(
-      () => Promise.resolve(fences),
-      (told) => told.includes(refused),
+      () => Promise.resolve(problems),
+      (stored) => stored.includes(refused),
     );
     const before = looks();
     letGo();
     await eventually(looks, (now) => now > before);
-    expect(fences.slice(fences.indexOf(refused))).toEqual([refused]);
-    isDeaf = false;
+    expect(problems.slice(problems.indexOf(refused))).toEqual([refused]);
+    isBusy = false;
     await expectOnce(bench, await whenOver(bench, [first.job.id, second.job.id]));
     await eventually(
-      () => Promise.resolve(fences),
-      (told) => told.at(-1) === null,
+      () => Promise.resolve(problems),
+      (stored) => stored.at(-1) === null,
     );
   });
 
@@ -376,8 +376,8 @@ describe('a look at the chain', () => {
 
 type Step = 'queue' | 'assignNonces' | 'addAttempt' | 'send' | 'accept';
 
-/** Dies once at a step, before or after the step took effect; everything after the death hangs, as it does in a dead process. */
-function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node: RelayNode; store: RelayStore; died: Promise<void> } {
+/** Crashes once at a step, before or after the step took effect; every later call hangs, as it does in a crashed process. */
+function crashing(bench: RelayBench, step: Step, when: 'before' | 'after'): { node: RelayNode; store: RelayStore; died: Promise<void> } {
   let isDead = false;
   let die: () => void = () => undefined;
   const died = new Promise<void>((resolve) => (die = resolve));
@@ -403,7 +403,7 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
       accept: guard('accept', (...rest: Parameters<RelayStore['accept']>) => kept.accept(...rest)),
       queued: guard('queued', (...rest: Parameters<RelayStore['queued']>) => kept.queued(...rest)),
       open: guard('open', (...rest: Parameters<RelayStore['open']>) => kept.open(...rest)),
-      // A dead process holds no lease: its connection is gone.
+      // A crashed process holds no lease: its connection is gone.
       lease: async (...rest) => {
         const lease = await kept.lease(...rest);
         if (lease) void died.then(() => lease.release());
@@ -415,31 +415,31 @@ function mortal(bench: RelayBench, step: Step, when: 'before' | 'after'): { node
 
 /** `npm run test:slow` takes every step, before and after it. */
 const isSlow = process.env['SLOW_TESTS'] === '1';
-const EVERY_DEATH = (['assignNonces', 'addAttempt', 'send', 'accept'] as const).flatMap((step) => [
+const EVERY_CRASH = (['assignNonces', 'addAttempt', 'send', 'accept'] as const).flatMap((step) => [
   [step, 'before'] as const,
   [step, 'after'] as const,
 ]);
-const DEATHS = isSlow
-  ? EVERY_DEATH
+const CRASHES = isSlow
+  ? EVERY_CRASH
   : ([
       ['assignNonces', 'after'],
       ['addAttempt', 'after'],
       ['send', 'after'],
     ] as const);
 
-describe('a process that dies', () => {
-  it.each(DEATHS)('at %s, %s it takes effect, leaves an order that the next process sends exactly once', async (step, when) => {
+describe('a process that crashes', () => {
+  it.each(CRASHES)('at %s, %s it takes effect, leaves an order that the next process sends exactly once', async (step, when) => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const { node, store: deadly, died } = mortal(bench, step, when);
+    const { node, store: crashingStore, died } = crashing(bench, step, when);
     const known: Hex[] = [];
     const onSigned = (signed: readonly SignedJob[]) => Promise.resolve(void known.push(...signed.map(({ hash }) => hash)));
-    const doomed = bench.start({ node, store: deadly, onSigned });
-    const { job } = await doomed.send(await requestOf(bench));
+    const crashed = bench.start({ node, store: crashingStore, onSigned });
+    const { job } = await crashed.send(await requestOf(bench));
     await died;
     start(bench, { onSigned });
     const [over] = await whenOver(bench, [job.id]);
     expect(over?.state).toBe('mined');
-    // Its order hears of a transaction before it can be mined, whoever signed it.
+    // The order gets the hash of a transaction before it can be mined, whichever process signed it.
     expect(known).toContain(over?.mined?.hash);
     await expectOnce(bench, over ? [over] : []);
   });
@@ -573,7 +573,7 @@ async function sentOnce(bench: RelayBench): Promise<RelayJob> {
   return over;
 }
 
-/** A replica that stalls before its first signatures are stored, and whose lease goes to somebody else meanwhile. */
+/** A replica that stalls before its first signatures are stored, and whose lease goes to another replica meanwhile. */
 function losing(bench: RelayBench) {
   let arrived = (): void => undefined;
   let goOn = (): void => undefined;

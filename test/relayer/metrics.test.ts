@@ -56,7 +56,7 @@ describe('the metrics', () => {
     expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([401, 'UNAUTHENTICATED']);
   });
 
-  it('count requests of both doors by operation and code, those from stored bytes too', async () => {
+  it('count requests of both front ends by operation and code, those from stored bytes too', async () => {
     const native = { door: 'native', operation: 'listMarkets', code: '200' };
     const facade = { door: 'facade', operation: 'meta', code: '200' };
     const before = await scrape();
@@ -74,7 +74,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('count what is posted on a line of the facade, as over HTTP', async () => {
+  it('count what is posted on a socket of the facade, as over HTTP', async () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/hl/${CHAIN}/ws`);
     await new Promise((resolve) => socket.once('open', resolve));
     const post = (id: number, type: string, payload: object): void =>
@@ -82,13 +82,13 @@ describe('the metrics', () => {
     post(1, 'info', { type: 'meta' });
     post(2, 'info', { type: 'no-such-thing' });
     post(3, 'action', { action: { type: 'order' } });
-    const door = { door: 'facade', transport: 'ws' };
+    const labels = { door: 'facade', transport: 'ws' };
     const text = await eventually(
       scrape,
-      (now) => valueIn(now, 'gateway_http_requests_total', { ...door, operation: 'order', code: '400' }) === 1,
+      (now) => valueIn(now, 'gateway_http_requests_total', { ...labels, operation: 'order', code: '400' }) === 1,
     );
-    expect(valueIn(text, 'gateway_http_requests_total', { ...door, operation: 'meta', code: '200' })).toBe(1);
-    expect(valueIn(text, 'gateway_http_requests_total', { ...door, operation: 'info', code: '422' })).toBe(1);
+    expect(valueIn(text, 'gateway_http_requests_total', { ...labels, operation: 'meta', code: '200' })).toBe(1);
+    expect(valueIn(text, 'gateway_http_requests_total', { ...labels, operation: 'info', code: '422' })).toBe(1);
     socket.terminate();
   });
 
@@ -99,7 +99,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('tell of chains, nodes, sockets and the process', async () => {
+  it('describe chains, nodes, sockets and the process', async () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v1/${CHAIN}/ws`);
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(JSON.stringify({ op: 'subscribe', channel: 'prices' }));
@@ -174,7 +174,7 @@ describe('the metrics', () => {
       expect(await held()).toBeGreaterThan(0);
       await eventually(
         async () => [await counted(), await held()],
-        ([told, there]) => told === there,
+        ([shown, stored]) => shown === stored,
       );
       const age = async (): Promise<number> => valueIn(await scrape(), 'gateway_journal_read_age_seconds') ?? NaN;
       await eventually(age, (seconds) => seconds < 2);

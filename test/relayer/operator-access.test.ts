@@ -15,7 +15,7 @@ const ask = (path: string, init: RequestInit = {}, token: string | null = TOKEN)
 
 const codeOf = ({ status, body }: Reply): readonly unknown[] => [status, (body as { code: string }).code];
 
-describe("the operator's door", () => {
+describe("the operator's API", () => {
   it.each([
     ['no token', null],
     ['another token', 'b-token-of-sixteen-or-more'],
@@ -52,7 +52,7 @@ describe("the operator's door", () => {
     ]);
   });
 
-  it('lets the token in, and lets nobody keep the answer', async () => {
+  it('accepts the token, and forbids caches to keep the answer', async () => {
     const reply = await ask('/relayer/status');
     expect(reply.status).toBe(200);
     expect(reply.headers.get('cache-control')).toBe('no-store');
@@ -61,7 +61,7 @@ describe("the operator's door", () => {
     });
   });
 
-  it('is not opened by the sandbox, which tells a token that it made itself and no other', async () => {
+  it('is not opened by the sandbox, which shows only a token that it made itself', async () => {
     expect((await sandbox.get('/sandbox')).body).toMatchObject({ operatorToken: null });
   });
 

@@ -67,7 +67,7 @@ describe("the history of a relayer's wallet", () => {
     expect(balances.at(-1)).toMatchObject({ balanceWei: String(balanceWei), balance: formatNative(balanceWei ?? 0n) });
   });
 
-  it('keeps one balance of each hour, the latest, whoever read it and in whatever order', async () => {
+  it('keeps one balance of each hour, the latest, whichever replica read it and in whatever order', async () => {
     const { gas } = sandbox.gateway.store;
     const other: Address = `0x${'77'.repeat(20)}`;
     const hour = 2_000_000 * HOUR_MS;
@@ -108,7 +108,7 @@ describe("the history of a relayer's wallet", () => {
   it.each([
     ['no wallet', `?chain=${CHAIN}`, 'VALIDATION_ERROR'],
     ['a text for a wallet', `?chain=${CHAIN}&wallet=mine`, 'VALIDATION_ERROR'],
-    ["somebody's wallet", `?chain=${CHAIN}&wallet=0x${'12'.repeat(20)}`, 'UNSUPPORTED'],
+    ['a foreign wallet', `?chain=${CHAIN}&wallet=0x${'12'.repeat(20)}`, 'UNSUPPORTED'],
     ['ten days', `?chain=${CHAIN}&wallet=0x${'12'.repeat(20)}&days=10`, 'VALIDATION_ERROR'],
     ['a chain that is not served', `?chain=base&wallet=0x${'12'.repeat(20)}`, 'CHAIN_NOT_FOUND'],
   ])('refuses %s', async (_case, query, code) => {
@@ -199,7 +199,7 @@ describe('the quotas', () => {
 });
 
 describe('the alerts', () => {
-  it('say whether anybody is told of them', async () => {
+  it('say whether they are posted', async () => {
     expect(await read('/alerts')).toMatchObject({ arePosted: false, delivered: [], pending: [], dead: [] });
   });
 });

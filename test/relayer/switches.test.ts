@@ -64,7 +64,7 @@ async function newBot(): Promise<{ agent: Wallet; trader: ChainTrader }> {
 }
 
 describe('a paused relayer', () => {
-  it('tells bots so with the reason, sends nothing, and goes on when it is resumed', async () => {
+  it('answers bots with the reason, sends nothing, and goes on when it is resumed', async () => {
     const { agent, trader } = await newBot();
     expect(await post(agent, RESTING)).toMatchObject(RESTED);
     const { status, body } = await operate(sandbox.url, 'POST', '/switches', {
@@ -91,7 +91,7 @@ describe('a paused relayer', () => {
     expect(await trader.trades()).toHaveLength(2);
   });
 
-  it('is paused for every replica, also for one that starts later, until somebody resumes it', async () => {
+  it('is paused for every replica, also for one that starts later, until the operator resumes it', async () => {
     const { agent } = await newBot();
     const beside = await startSecondGateway(sandbox, { relays: true });
     try {
@@ -101,7 +101,7 @@ describe('a paused relayer', () => {
       );
       await operate(sandbox.url, 'POST', '/switches', { mode: 'paused', reason: 'the night' });
       await eventually(
-        () => standingAt(beside),
+        () => modeAt(beside),
         ({ mode }) => mode === 'paused',
         5_000,
       );
@@ -109,7 +109,7 @@ describe('a paused relayer', () => {
       const later = await startSecondGateway(sandbox, { relays: true });
       try {
         await eventually(
-          () => standingAt(later),
+          () => modeAt(later),
           ({ mode }) => mode === 'paused',
           10_000,
         );
@@ -161,10 +161,10 @@ describe('a paused relayer', () => {
 
 const relayer = (): Address => sandbox.controls.relayer.toLowerCase() as Address;
 const nonceOf = async (): Promise<number> => (await venue().chain.relay.account(relayer())).nonce;
-const standingAt = ({ gateway }: Pick<SecondGateway, 'gateway'>) => {
-  const standing = gateway.venues.get(CHAIN)?.relayer?.walletMode(relayer());
-  if (!standing) throw new Error('no relayer');
-  return standing;
+const modeAt = ({ gateway }: Pick<SecondGateway, 'gateway'>) => {
+  const mode = gateway.venues.get(CHAIN)?.relayer?.walletMode(relayer());
+  if (!mode) throw new Error('no relayer');
+  return mode;
 };
 function venue() {
   const found = sandbox.gateway.venues.get(CHAIN);
@@ -200,7 +200,7 @@ describe('a relayer that drains', () => {
   });
 });
 
-describe('a relayer that was not told to flatten', () => {
+describe('a relayer that is not configured to flatten', () => {
   it('signs no close for a schedule, however well it is made', async () => {
     const { agent, trader } = await newBot();
     const address = trader.account.address.toLowerCase() as Address;
@@ -238,7 +238,7 @@ describe("the operator's words", () => {
   it.each<[string, unknown, number]>([
     ['a mode that is none', { mode: 'off' }, 400],
     ['a chain that is not served', { chain: 'nowhere', mode: 'paused' }, 404],
-    ['a wallet of somebody else', { wallet: `0x${'12'.repeat(20)}`, mode: 'paused' }, 422],
+    ['a foreign wallet', { wallet: `0x${'12'.repeat(20)}`, mode: 'paused' }, 422],
     ['a reason of two lines', { mode: 'paused', reason: 'a\nb' }, 400],
     ['a misspelt field', { mode: 'paused', walet: 'x' }, 400],
   ])('with %s change nothing', async (_, body, status) => {
@@ -291,7 +291,7 @@ describe('a rotation', () => {
     expect(await assigned(newcomer)).toBe(next);
     expect((await beside.get(`/v1/${CHAIN}`)).body).toMatchObject({ relayer: expect.stringMatching(new RegExp(next, 'i')) });
     const [asked] = (body as Rotation).waiting;
-    if (!asked) throw new Error('nobody is asked');
+    if (!asked) throw new Error('no trader is waiting');
     await trader.send(asked.delegationTx.to, asked.delegationTx.data);
     const moved = await eventually(
       async () => post(agent, RESTING, beside.url),
@@ -313,19 +313,19 @@ describe('a rotation', () => {
     const tag = async (): Promise<string> => ((await beside.get(`/v1/${CHAIN}`)).body as { agentNameTag: string }).agentNameTag;
     const approve = async (agent: string, name: string, url = beside.url) =>
       (await postExchange(url, CHAIN, await approveAgent(master, agent, name))).body;
-    const [nobody, ok] = ['0x0000000000000000000000000000000000000000', { status: 'ok' }];
+    const [zeroAddress, ok] = ['0x0000000000000000000000000000000000000000', { status: 'ok' }];
     await operate(beside.url, 'POST', '/rotation', { wallet: old, isRetiring: false });
     const before = await tag();
     for (const name of [`${before} one`, `${before} two`]) expect(await approve(Wallet.createRandom().address, name)).toMatchObject(ok);
     await operate(beside.url, 'POST', '/rotation', { wallet: old, isRetiring: true });
     expect(await tag()).not.toBe(before);
     expect(await approve(Wallet.createRandom().address, `${before} three`)).toMatchObject(ok);
-    expect(await approve(nobody, `${before} one`)).toMatchObject(ok);
+    expect(await approve(zeroAddress, `${before} one`)).toMatchObject(ok);
     // The gateway of the sandbox has neither of the wallets.
     const named = { status: 'err', response: expect.stringContaining('Agent name must start with') };
     expect(await approve(Wallet.createRandom().address, `${before} four`, sandbox.url)).toMatchObject(named);
-    expect(await approve(nobody, `${before} four`, sandbox.url)).toMatchObject(named);
-    expect(await approve(nobody, `${before} two`, sandbox.url)).toMatchObject(ok);
+    expect(await approve(zeroAddress, `${before} four`, sandbox.url)).toMatchObject(named);
+    expect(await approve(zeroAddress, `${before} two`, sandbox.url)).toMatchObject(ok);
     const { body } = await sandbox.post(`/hl/${CHAIN}/info`, { type: 'extraAgents', user: master.address });
     expect(body).toMatchObject([{ name: `${before} three` }]);
   });

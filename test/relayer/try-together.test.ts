@@ -89,7 +89,7 @@ describe('calls that are tried together', () => {
     expect(questions()).toBe(5);
   });
 
-  it('are refused where somebody else would send them', async () => {
+  it('are refused where another wallet would send them', async () => {
     const { tryAll } = watched();
     expect(await tryAll([trialOf(bench), { ...trialOf(bench), from: other.wallet }, trialOf(other)])).toEqual([true, false, true]);
   });
