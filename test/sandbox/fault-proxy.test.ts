@@ -85,10 +85,10 @@ describe('the fault proxy', () => {
       await work();
       expect(performance.now() - started).toBeGreaterThanOrEqual(115);
     }
-    // A node tells of blocks in their order; what it is asked side by side it answers in any.
+    // A node announces blocks in their order; requests that are sent together it answers in any order.
     await node.mine(5);
-    const told = (await socket.notifications(heads, 5)) as { number: string }[];
-    expect(told.map(({ number }) => Number(number))).toEqual([1, 2, 3, 4, 5]);
+    const announced = (await socket.notifications(heads, 5)) as { number: string }[];
+    expect(announced.map(({ number }) => Number(number))).toEqual([1, 2, 3, 4, 5]);
   });
 
   it('when flaky fails the same requests in the same way for the same seed, each way at some time', async () => {

@@ -60,7 +60,7 @@ describe('a sandbox that is started again', () => {
     return chain;
   };
 
-  it('goes on where its prices were, so that nobody is liquidated by the restart, and answers what waited', async () => {
+  it('goes on where its prices were, so that no position is liquidated by the restart, and answers what waited', async () => {
     const before = await startOwnVenue({ SANDBOX_DATA: folder });
     await before.post('/sandbox/price', { market: 'BTC/USD', price: '52000' });
     const { privateKey } = await chainOf(before).faucet.createTrader({ usdc: '1000', eth: '10', approve: true, delegate: null });

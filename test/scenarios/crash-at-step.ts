@@ -7,19 +7,19 @@ import { readLauncher } from '../../app/lifecycle.js';
 import { runGateway } from '../../app/run-gateway.js';
 
 /**
- * The production gateway with a fate: it kills itself, by the signal that cannot be caught, right after the step DOOM of an order's way to
- * the chain has taken effect, counted from the signed action on. It tells each step, so that the test knows how many there are.
+ * The production gateway that kills itself, by the signal that cannot be caught, right after the step DOOM of an order's way to
+ * the chain has taken effect, counted from the signed action on. It prints each step, so that the test can count them.
  */
 
 const WRITES = /^(?:claim|record|place|queue$|queueAll|number|sign|add|accept|setState|settle$|keep|save|assign)/;
 const FIRST = 'claim';
 
-const doom = Number(process.env['DOOM'] ?? '0');
+const crashStep = Number(process.env['DOOM'] ?? '0');
 let steps = 0;
 let isOnItsWay = false;
 
-/** Only what is written counts: to die after a read is to die after the write before it. */
-function doomed<Part extends object>(part: Part): Part {
+/** Only writes count: a crash after a read is a crash after the write before it. */
+function crashing<Part extends object>(part: Part): Part {
   const wrapped = Object.entries(part).map(([name, method]: [string, unknown]) => {
     if (typeof method !== 'function' || !WRITES.test(name)) return [name, method];
     return [
@@ -38,15 +38,15 @@ function doomed<Part extends object>(part: Part): Part {
 function step(name: string): void {
   steps += 1;
   process.stdout.write(`step ${steps} ${name}\n`);
-  if (steps === doom) process.kill(process.pid, 'SIGKILL');
+  if (steps === crashStep) process.kill(process.pid, 'SIGKILL');
 }
 
-const doomedStore = (store: Store): Store => ({
+const crashingStore = (store: Store): Store => ({
   ...store,
-  signers: doomed(store.signers),
-  relay: doomed(store.relay),
-  orders: doomed(store.orders),
-  exchange: doomed(store.exchange),
+  signers: crashing(store.signers),
+  relay: crashing(store.relay),
+  orders: crashing(store.orders),
+  exchange: crashing(store.exchange),
 });
 
 const config = readConfig(process.env, (path) => readFileSync(path, 'utf8'));
@@ -55,5 +55,5 @@ await runGateway({
   config,
   log: createLogger(config.logLevel),
   launcher: readLauncher(process.env),
-  openStore: async (parts, database) => doomedStore(await startStore(parts, database)),
+  openStore: async (parts, database) => crashingStore(await startStore(parts, database)),
 });

@@ -19,7 +19,7 @@ export async function eventsAfter(agent: AgentTrader, after: number, limit = 500
   return events;
 }
 
-/** The ways an order went, as its owner heard of them. */
+/** The moves of an order, as its owner's journal has them. */
 export function movesOf(events: readonly JournalEvent[], id: string): string[] {
   const statuses = events.filter(({ kind, data }) => kind === 'order' && data['id'] === id).map(({ data }) => String(data['status']));
   return statuses.map((status, at) => `${statuses[at - 1] ?? '-'} → ${status}`);

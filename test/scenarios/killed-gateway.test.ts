@@ -62,18 +62,18 @@ async function frozen<Result>(act: () => Promise<Result>): Promise<Result> {
   }
 }
 
-/** The gateway is dead meanwhile, though only in the slow run. */
+/** The gateway is stopped meanwhile, though only in the slow run. */
 async function deadInSlowRun(act: () => Promise<unknown>): Promise<void> {
   await (isSlow ? gateway.deadWhile(act) : act());
 }
 
-/** A client that sleeps while the gateway is dead, and goes on from its last cursor. */
+/** A client that reads nothing while the gateway is stopped, and goes on from its last cursor. */
 function sleeper(agent: AgentTrader) {
-  const heard: JournalEvent[] = [];
+  const received: JournalEvent[] = [];
   return {
-    heard,
+    received,
     async wake(): Promise<void> {
-      heard.push(...(await eventsAfter(agent, heard.at(-1)?.cursor ?? 0, 7)));
+      received.push(...(await eventsAfter(agent, received.at(-1)?.cursor ?? 0, 7)));
     },
   };
 }
@@ -94,7 +94,7 @@ async function prepareAll(agent: AgentTrader): Promise<Map<string, Kept>> {
 }
 
 describe('a gateway that is killed', () => {
-  it('between any two steps of an order is told everything by the chain, under the same ids and cursors', async () => {
+  it('between any two steps of an order reads everything from the chain, under the same ids and cursors', async () => {
     const agent = await newAgent();
     const client = sleeper(agent);
     const made = await prepareAll(agent);
@@ -169,8 +169,8 @@ describe('a gateway that is killed', () => {
     expect([await history(agent), (await agent.positions()).map(({ id }) => id)]).toEqual(before);
     expect((await history(agent)).map(({ id }) => id).sort()).toEqual([...made.values()].map(({ id }) => id).sort());
     await client.wake();
-    expect(client.heard).toEqual(await eventsAfter(agent, 0));
-    expect(client.heard.map(({ cursor }) => cursor)).toEqual(client.heard.map((_, at) => at + 1));
+    expect(client.received).toEqual(await eventsAfter(agent, 0));
+    expect(client.received.map(({ cursor }) => cursor)).toEqual(client.received.map((_, at) => at + 1));
   }, 300_000);
 
   it('while it prepares has one order of each clientId afterwards, and finds what was reclaimed while it was dead', async () => {
@@ -221,7 +221,7 @@ describe('a gateway that is killed', () => {
     await viewEqualsChain(agent);
     await client.wake();
     expect((await history(agent)).map(idOf).sort()).toEqual(ids.sort());
-    expect(client.heard.filter(({ kind }) => kind === 'fill')).toHaveLength(ids.length);
-    expect(client.heard).toEqual(await eventsAfter(agent, 0));
+    expect(client.received.filter(({ kind }) => kind === 'fill')).toHaveLength(ids.length);
+    expect(client.received).toEqual(await eventsAfter(agent, 0));
   });
 });

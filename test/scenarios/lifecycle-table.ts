@@ -11,7 +11,7 @@ export type WalkName = 'executed' | 'lapsed' | 'late' | 'triggered' | 'tried in 
 
 export interface Row {
   readonly row: string;
-  /** What an account hears of the order, from and to; null where the row is about an answer, not about a move. */
+  /** The status of the order in the account's journal, from and to; null where the row is about an answer, not about a move. */
   readonly move: string | null;
   readonly proof: WalkName | Elsewhere;
 }
@@ -72,11 +72,11 @@ export const ORDER_ROWS: readonly Row[] = [
   {
     row: 'the contracts refuse',
     move: 'pending → rejected',
-    proof: elsewhere('scenarios/reasons.test.ts', 'is told when the contracts refuse with it'),
+    proof: elsewhere('scenarios/reasons.test.ts', 'is reported when the contracts refuse with it'),
   },
   { row: 'the timeout blocks pass', move: 'pending → timed_out', proof: 'late' },
   {
-    row: 'it times out and is reclaimed while nobody looks',
+    row: 'it times out and is reclaimed while no gateway runs',
     move: 'pending → canceled',
     proof: elsewhere('scenarios/killed-gateway.test.ts', 'finds what was reclaimed while it was dead'),
   },

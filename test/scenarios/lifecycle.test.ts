@@ -135,9 +135,9 @@ describe('an order of an agent', () => {
   it.each(walks)('that is %s goes %j', async (_name, promised, walk) => {
     const ids = await walk();
     await viewEqualsChain();
-    const told = await eventsAfter(agent, 0);
-    expect(ids.flatMap((id) => movesOf(told, id))).toEqual(expect.arrayContaining(promised));
-    expect(told.map(({ cursor }) => cursor)).toEqual(told.map((_, at) => (told[0]?.cursor ?? 0) + at));
+    const events = await eventsAfter(agent, 0);
+    expect(ids.flatMap((id) => movesOf(events, id))).toEqual(expect.arrayContaining(promised));
+    expect(events.map(({ cursor }) => cursor)).toEqual(events.map((_, at) => (events[0]?.cursor ?? 0) + at));
   });
 });
 

@@ -11,7 +11,7 @@ import type { TestVenue } from '../harness/venue/own-venue.js';
 import { movesOf, eventsAfter } from './journal-events.js';
 import { MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 
-/** Every reason of the interface, told to an agent that signed and broadcast the order itself. */
+/** Every reason of the interface, answered to an agent that signed and broadcast the order itself. */
 
 /** The number of the contract for each reason it can have; one that clients know no name of is OTHER. */
 const REFUSALS = [
@@ -21,7 +21,7 @@ const REFUSALS = [
 ] as [string, number][];
 
 /** One that has a name and one that has none go the whole way; all of them are in core/domain/order-machine.test.ts, and go it in `npm run test:slow`. */
-const TOLD =
+const TESTED =
   process.env['SLOW_TESTS'] === '1' ? REFUSALS : REFUSALS.filter(([reason], at) => reason === 'SLIPPAGE' || at === REFUSALS.length - 1);
 
 let sandbox: TestVenue;
@@ -39,7 +39,7 @@ const viewEqualsChain = () => expectViewEqualsChain(sandbox.gateway, chain.defin
 const idOf = (order: Json): string => String(order['id']);
 
 describe('the reason', () => {
-  it.each(TOLD)('%s (%i of the contract) is told when the contracts refuse with it', async (reason, number) => {
+  it.each(TESTED)('%s (%i of the contract) is reported when the contracts refuse with it', async (reason, number) => {
     chain.setOraclePolicy(null, { mode: 'reject', reason: number });
     const order = await agent.place(MARKET, 'rejected');
     expect(order).toMatchObject({ reason, fill: null });
@@ -61,7 +61,7 @@ describe('the reason', () => {
     await viewEqualsChain();
   });
 
-  it('OTHER is told of a transaction that failed, also while the market was shut: the contracts know no hours', async () => {
+  it('OTHER is reported for a transaction that failed, also while the market was closed: the contracts know no hours', async () => {
     const eur =
       sandbox.gateway.venues
         .get(chain.definition.slug)

@@ -67,7 +67,7 @@ describe('while orders are in flight', () => {
   it.each([
     ['first', 0],
     ['second', 1],
-  ] as const)('the %s node dies and comes back, and every order goes its way once', async (_which, at) => {
+  ] as const)('the %s node goes down and comes back, and every order goes its way once', async (_which, at) => {
     chain.setOraclePolicy(null, { mode: 'hold' });
     const waiting = idOf(await agent.place(MARKET, 'pending'));
     const unsent = await agent.create(MARKET);
@@ -84,14 +84,14 @@ describe('while orders are in flight', () => {
     ways[at].set({ mode: 'down' });
     await agent.send(prepared(await agent.cancel(resting)));
     await agent.reaches(resting, 'canceled');
-    const told = await eventsAfter(agent, 0);
-    for (const id of ids) expect(movesOf(told, id)).toEqual(LIFE);
-    expect(told.filter(({ kind }) => kind === 'fill')).toHaveLength(ids.length);
-    expect(told.filter(({ kind }) => kind === 'correction')).toEqual([]);
+    const events = await eventsAfter(agent, 0);
+    for (const id of ids) expect(movesOf(events, id)).toEqual(LIFE);
+    expect(events.filter(({ kind }) => kind === 'fill')).toHaveLength(ids.length);
+    expect(events.filter(({ kind }) => kind === 'correction')).toEqual([]);
     await viewEqualsChain();
   });
 
-  it('one node after the other dies, then both: nothing is prepared, and nothing that happened is missed', async () => {
+  it('one node after the other goes down, then both: nothing is prepared, and no event is missed', async () => {
     const before = idOf(await agent.place(MARKET, 'filled'));
     const unsent = await agent.create(MARKET);
     chain.setOraclePolicy(null, { mode: 'hold' });
@@ -105,9 +105,9 @@ describe('while orders are in flight', () => {
     expect(await agent.order(idOf(done(unsent).order))).toMatchObject({ status: 'pending' });
     ways[1].set({ mode: 'ok' });
     await agent.reaches(idOf(done(unsent).order), 'filled');
-    const told = await eventsAfter(agent, 0);
-    for (const id of [before, idOf(done(unsent).order)]) expect(movesOf(told, id)).toEqual(LIFE);
-    expect(new Set(told.filter(({ kind }) => kind === 'order').map(({ data }) => data['id'])).size).toBe(2);
+    const events = await eventsAfter(agent, 0);
+    for (const id of [before, idOf(done(unsent).order)]) expect(movesOf(events, id)).toEqual(LIFE);
+    expect(new Set(events.filter(({ kind }) => kind === 'order').map(({ data }) => data['id'])).size).toBe(2);
     await viewEqualsChain();
   });
 
@@ -150,8 +150,8 @@ describe('while orders are in flight', () => {
     for (const id of ids) await agent.reaches(id, 'filled');
     for (const way of ways) way.set({ mode: 'ok' });
     await viewEqualsChain();
-    const told = await eventsAfter(agent, 0);
-    for (const id of ids) expect(movesOf(told, id)).toEqual(LIFE);
+    const events = await eventsAfter(agent, 0);
+    for (const id of ids) expect(movesOf(events, id)).toEqual(LIFE);
     expect(new Set(ids).size).toBe(6);
   });
 });

@@ -21,7 +21,7 @@ const STRINGS = [
 ];
 const NUMBERS = [0, 1, 5, 60, 1_000];
 
-/** What a stranger may write anywhere in a body: near misses of what fits, and values that library functions throw on. */
+/** What a client may write anywhere in a body: near misses of what fits, and values that library functions throw on. */
 export const HOSTILE: readonly unknown[] = [
   null,
   true,

@@ -4,7 +4,7 @@ export interface RecordedLog extends Logger {
   readonly entries: { readonly level: string; readonly event: string; readonly fields: LogFields }[];
 }
 
-/** Writes nothing and remembers everything, for tests that ask what was said. */
+/** Writes nothing and keeps every entry, for tests that check what was logged. */
 export function createRecordedLog(): RecordedLog {
   const entries: RecordedLog['entries'] = [];
   const at =

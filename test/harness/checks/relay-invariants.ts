@@ -24,7 +24,7 @@ interface Sent {
   readonly cost: bigint;
 }
 
-/** Every transaction of the wallet that is in a block, as the chain tells it; our tables are not asked. */
+/** Every transaction of the wallet that is in a block, as the chain has it; our tables are not read. */
 async function sentOnChain({ client, wallet, block }: Purse, head: bigint): Promise<Sent[]> {
   const numbers = Array.from({ length: Number(head - block) }, (_, at) => block + BigInt(at) + 1n);
   const blocks = await Promise.all(numbers.map((blockNumber) => client.getBlock({ blockNumber, includeTransactions: true })));
@@ -40,7 +40,7 @@ async function sentOnChain({ client, wallet, block }: Purse, head: bigint): Prom
 export interface Books {
   readonly slug: ChainSlug;
   readonly store: RelayStore;
-  /** Transactions that somebody else sent with the wallet's key. */
+  /** Transactions that another program sent with the wallet's key. */
   readonly strangers?: readonly Hex[];
   /** Wei that came in since the purse was opened. */
   readonly funded?: bigint;

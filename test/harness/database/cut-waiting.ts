@@ -4,7 +4,7 @@ import { eventually } from '../time/eventually.js';
 const END_WAITING = `select pg_terminate_backend(pid) from pg_stat_activity
   where datname = current_database() and wait_event_type = 'Lock' and pid <> pg_backend_pid()`;
 
-/** Does something while a table is locked against writers, or against readers too, and ends every connection that waits for it: the answer of whoever lost it. */
+/** Does something while a table is locked against writers, or against readers too, and ends every connection that waits for it. Returns the answer of the caller that lost its connection. */
 export async function cutOff<Answer>(
   database: pg.Client,
   table: string,

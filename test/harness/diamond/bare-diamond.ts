@@ -37,7 +37,7 @@ export interface Candle {
   readonly current: bigint;
 }
 
-/** The same keys in every world: accounts are told apart by number. */
+/** The same keys in every world: accounts differ by number. */
 export const account = (number: number): PrivateKeyAccount => privateKeyToAccount(`0x${number.toString(16).padStart(64, '0')}`);
 
 export const OPERATOR = account(0xfee1);
@@ -70,7 +70,7 @@ export interface DiamondWorld {
   call(from: PrivateKeyAccount, data: Hex, value?: bigint): Promise<unknown>;
   readonly read: Reader;
   balanceOf(symbol: string, owner: Address): Promise<bigint>;
-  /** Native currency for gas, ten thousand USDC unless told otherwise, all of it approved. */
+  /** Native currency for gas, ten thousand USDC unless given otherwise, all of it approved. */
   fund(trader: PrivateKeyAccount, amounts?: Readonly<Record<string, bigint>>): Promise<PrivateKeyAccount>;
   /** Sends whatever needs the oracle; the id is what the oracle answers. */
   ask(trader: PrivateKeyAccount, data: Hex): Promise<Id>;

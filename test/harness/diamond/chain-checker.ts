@@ -39,14 +39,14 @@ export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, 
   const both = async () => ({
     ...(await compared()),
     rows: await storedPositions(gateway, chain, lowerOf(trader)),
-    kept: await keptStory(gateway, chain, lowerOf(trader)),
+    kept: await keptOrders(gateway, chain, lowerOf(trader)),
   });
   const { chains } = await eventually(
     both,
     ({ ours, chains, rows, kept }) =>
       isDeepStrictEqual(ours, chains) &&
       isDeepStrictEqual(rows, chains.positions) &&
-      isDeepStrictEqual(kept.told, kept.rows) &&
+      isDeepStrictEqual(kept.journal, kept.rows) &&
       isDeepStrictEqual(kept.folded, kept.rows),
     deadlineMs,
   );
@@ -153,25 +153,25 @@ async function storedPositions(gateway: Gateway, chain: ChainSlug, trader: Addre
   return (await gateway.store.account.openPositions(chain, trader)).map(({ position }) => figures(position));
 }
 
-/** Three ways to know the orders and fills, which must say the same: the rows, the fold of the events, and what the account was told. */
-async function keptStory(gateway: Gateway, chain: ChainSlug, trader: Address) {
+/** Three sources of the orders and fills, which must be equal: the rows, the fold of the events, and the account's journal. */
+async function keptOrders(gateway: Gateway, chain: ChainSlug, trader: Address) {
   const { account, orders } = gateway.store;
   const stored = (await account.ordersBefore(chain, trader, null, 1_000)).reverse();
   const fills = (await account.fillsBefore(chain, trader, null, 1_000)).map(({ id }) => `fill ${id}`).sort();
   const folded = await Promise.all(
     stored.map(async ({ id }): Promise<[string, Order | null]> => {
-      const story = await orders.timeline(chain, trader, id);
-      const events = story?.events.filter(({ isTakenBack }) => !isTakenBack) ?? [];
+      const timeline = await orders.timeline(chain, trader, id);
+      const events = timeline?.events.filter(({ isTakenBack }) => !isTakenBack) ?? [];
       return [`order ${id}`, events.reduce<Order | null>((order, { event }) => foldOrder(order, event), null)];
     }),
   );
-  const told = await toldBy(gateway, chain, trader);
+  const replayed = await replayJournal(gateway, chain, trader);
   return {
     rows: { orders: new Map(stored.map(({ id, order }) => [`order ${id}`, order])), fills },
     folded: { orders: new Map(folded), fills },
-    told: {
-      orders: new Map([...told].filter(([key]) => key.startsWith('order')).sort(byId)),
-      fills: [...told.keys()].filter((key) => key.startsWith('fill')).sort(),
+    journal: {
+      orders: new Map([...replayed].filter(([key]) => key.startsWith('order')).sort(byId)),
+      fills: [...replayed.keys()].filter((key) => key.startsWith('fill')).sort(),
     },
   };
 }
@@ -179,8 +179,8 @@ async function keptStory(gateway: Gateway, chain: ChainSlug, trader: Address) {
 const byId = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number =>
   Number(a.split(' ')[1]) - Number(b.split(' ')[1]);
 
-/** What a client knows who has read the journal from its first line. */
-async function toldBy({ store }: Gateway, chain: ChainSlug, trader: Address): Promise<Map<string, Order | null>> {
+/** The orders and fills of a client that has read the journal from its first entry. */
+async function replayJournal({ store }: Gateway, chain: ChainSlug, trader: Address): Promise<Map<string, Order | null>> {
   const known = new Map<string, Order | null>();
   for (let after = 0n; ;) {
     const page = await store.journal.after(chain, trader, after, 500);

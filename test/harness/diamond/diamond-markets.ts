@@ -15,7 +15,7 @@ export const FUNDING_OFF = {
 
 export type MarketSetting = Parameters<typeof controlCall<'sandboxSetMarkets'>>[1][0][number];
 
-/** BTC against USDC without skew, funding and borrowing, and with room for a billion. */
+/** BTC against USDC without skew, funding and borrowing, and with a maximum exposure of a billion. */
 export const plainMarket = (changes: Partial<MarketSetting> = {}): MarketSetting => ({
   collateralIndex: 3,
   pairIndex: 0,

@@ -11,7 +11,7 @@ export interface Authority extends Certified {
   issue(host: string): Certified;
 }
 
-/** One that nobody but the test trusts. Node signs but builds no certificates, so the few fields are written here as X.509 wants them. */
+/** An authority that only the test trusts. Node signs but builds no certificates, so the few fields are written here as X.509 wants them. */
 export function createAuthority(name = 'Test authority'): Authority {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const certify = (subject: string, key: KeyObject, extensions: Buffer): string =>

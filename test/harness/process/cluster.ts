@@ -16,7 +16,7 @@ import { approveAgent, postExchange, signL1 } from '../hyperliquid/exchange.js';
 import { openPurse, type Purse } from '../checks/relay-invariants.js';
 import type { TestVenue } from '../venue/own-venue.js';
 
-/** A replica with a line to the database of its own. */
+/** A replica with its own proxy to the database. */
 export interface Member extends Replica {
   readonly line: DatabaseProxy;
 }
@@ -36,14 +36,14 @@ export interface Cluster {
   readonly relayer: Address;
   readonly purse: Purse;
   newBot(): Promise<ClusterBot>;
-  /** Who follows the chain, or sends for the wallet; null while nobody does. */
+  /** The replica that follows the chain, or sends for the wallet; null while none does. */
   ownerOf(what: 'follower' | 'lane'): Promise<Member | null>;
   stop(): Promise<void>;
 }
 
 export interface ClusterOptions {
   readonly settings?: Record<string, string>;
-  /** Of the second member's line. */
+  /** Of the second member's proxy. */
   readonly secondLine?: LineOptions;
   /** Another server than that of the run. */
   readonly databaseUrl?: string;
@@ -114,6 +114,6 @@ export async function untilOwned(
     () => cluster.ownerOf(what),
     (member) => member !== null && (by === undefined || member === by),
   );
-  if (owner === null) throw new Error('nobody owns it');
+  if (owner === null) throw new Error('no replica owns it');
   return { owner, ms: Date.now() - since };
 }

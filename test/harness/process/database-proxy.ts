@@ -1,9 +1,9 @@
 import { createServer, connect, type AddressInfo, type Socket } from 'node:net';
 
-/** A line to the database that can be cut, falls silent on demand, and counts what is said on it. */
+/** A proxy to the database that can be cut, goes silent on demand, and records the statements. */
 export interface DatabaseProxy {
   readonly url: string;
-  /** Nothing gets through in either direction, and nobody is told: as when a cable is pulled. What was said arrives after `heal`. */
+  /** Nothing gets through in either direction, and neither side sees an error: as when a cable is pulled. What was sent arrives after `heal`. */
   freeze(): void;
   heal(): void;
   /** The connections there are fall silent, and new ones go through: as when a router on the way forgets them. */
@@ -12,7 +12,7 @@ export interface DatabaseProxy {
   reset(): void;
   /** Statements since the last call, one entry for each time the server was asked and waited for. */
   roundTrips(): string[];
-  /** From which the server sees this line's connections come. */
+  /** The client ports of this proxy's connections, as the server sees them. */
   ports(): number[];
   close(): Promise<void>;
 }
@@ -73,7 +73,7 @@ export async function openDatabaseLine(target: string, { isDeaf = false }: LineO
   };
 }
 
-/** An end is passed on like any other word: not while the line is frozen, which keeps it unread. */
+/** The end of a connection is passed on like data: not while the proxy is frozen, which leaves it unread. */
 function pass(from: Socket, to: Socket, through: (bytes: Buffer) => Buffer): void {
   from.setNoDelay(true);
   from.on('data', (bytes: Buffer) => {
@@ -109,15 +109,15 @@ const textOf = (message: Buffer, from: number): string => message.toString('utf8
 const afterText = (message: Buffer, from: number): number => message.indexOf(0, from) + 1;
 
 /** A simple query is a round trip, and so is everything up to a sync. A statement that has a name is read once and bound often. */
-function createStatementReader(told: (text: string) => void): (bytes: Buffer) => void {
+function createStatementReader(record: (text: string) => void): (bytes: Buffer) => void {
   const texts = new Map<string, string>();
   let bound: string[] = [];
   return createMessages(false, (type, message) => {
-    if (type === 'Q') told(textOf(message, TYPED));
+    if (type === 'Q') record(textOf(message, TYPED));
     if (type === 'P') texts.set(textOf(message, TYPED), textOf(message, afterText(message, TYPED)));
     if (type === 'B') bound.push(texts.get(textOf(message, afterText(message, TYPED))) ?? '');
     if (type !== 'S') return;
-    told(bound.join('; '));
+    record(bound.join('; '));
     bound = [];
   });
 }

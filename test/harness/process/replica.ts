@@ -72,7 +72,7 @@ function gatewayVariables({ config }: TestVenue): Record<string, string> {
     PORT: '0',
     LOG_LEVEL: 'info',
     LAUNCHER_PID: String(process.pid),
-    PREPARED_SECONDS: '600', // a slow machine must not lapse what a test has yet to send
+    PREPARED_SECONDS: '600', // on a slow machine orders must not expire before the test sends them
     RATE_LIMIT_IP: '1000000',
     SOCKETS_PER_IP: '1000000',
     SUBSCRIPTIONS_PER_IP: '1000000',

@@ -4,10 +4,10 @@ import { CLUSTER_CHAIN } from './cluster.js';
 import type { Replica } from './replica.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 
-/** A client of the stream that comes back with its cursor, to the next replica, whenever its line ends; it keeps every cursor it was told. */
+/** A client of the stream that comes back with its cursor, to the next replica, whenever its connection ends; it keeps every cursor it receives. */
 export interface ResumingClient {
   readonly cursors: readonly number[];
-  /** With which its lines ended. */
+  /** The close codes of its connections. */
   readonly codes: readonly number[];
   stop(): Promise<void>;
 }
@@ -17,11 +17,11 @@ export async function startResumingClient(agent: AgentTrader, chain: ChainContro
   const codes: number[] = [];
   let last: number | null = null;
   const over = new AbortController();
-  let line: SocketClient | null = null;
+  let connection: SocketClient | null = null;
 
   async function listen(replica: Replica, onBegun: () => void): Promise<void> {
     const client = await connect(replica.url(), `/v1/${CLUSTER_CHAIN}/ws`);
-    line = client;
+    connection = client;
     client.socket.on('message', (data: Buffer) => {
       const message = JSON.parse(data.toString()) as { channel?: string; op?: string; cursor?: number; snapshot?: boolean };
       if (message.channel !== 'orders' || message.op !== undefined || message.cursor === undefined) return;
@@ -41,7 +41,7 @@ export async function startResumingClient(agent: AgentTrader, chain: ChainContro
     for (let turn = 0; !over.signal.aborted; turn += 1) {
       const replica = replicas[turn % replicas.length];
       // One that is down is passed over, as a balancer does it.
-      if (replica) await listen(replica, begun).catch(() => line?.socket.terminate());
+      if (replica) await listen(replica, begun).catch(() => connection?.socket.terminate());
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   })();
@@ -51,7 +51,7 @@ export async function startResumingClient(agent: AgentTrader, chain: ChainContro
     codes,
     async stop() {
       over.abort();
-      line?.socket.terminate();
+      connection?.socket.terminate();
       await done;
     },
   };

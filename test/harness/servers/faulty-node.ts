@@ -58,7 +58,7 @@ export async function startFaultyNode(handler: Handler): Promise<OddNode> {
   return { heard, ...(await listening(server)) };
 }
 
-/** Says these bytes to each connection once it has heard a whole request. */
+/** Writes to each connection once it has received data. */
 export const startBytes = async (speak: (socket: Socket, nth: number) => void): Promise<string> => {
   let nth = 0;
   const server = createSocketServer((socket) => {

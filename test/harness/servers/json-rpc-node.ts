@@ -30,10 +30,10 @@ export async function startJsonRpcNode(speak: Speak): Promise<JsonRpcNode> {
       const answers =
         calls.length > node.batchLimit ? null : calls.map(({ id, method, params }) => [id, node.speak(method, params ?? [])] as const);
       if (answers?.some(([, answer]) => answer === undefined)) return void request.socket.resetAndDestroy();
-      const told = answers?.map(([id, answer]) => ({ jsonrpc: '2.0', id, ...answer })) ?? { jsonrpc: '2.0', id: null, error: TOO_MANY };
+      const reply = answers?.map(([id, answer]) => ({ jsonrpc: '2.0', id, ...answer })) ?? { jsonrpc: '2.0', id: null, error: TOO_MANY };
       response
         .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify(Array.isArray(body) || !Array.isArray(told) ? told : told[0]));
+        .end(JSON.stringify(Array.isArray(body) || !Array.isArray(reply) ? reply : reply[0]));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -171,5 +171,5 @@ export function prepared(answer: Answer): Prepared {
 /** Status and code of a refusal, side by side. */
 export const refusal = ({ status, body }: Answer): [number, unknown] => [status, body['code']];
 
-/** Who is told to come back, because a node or database is busy, does so with the same words: nothing was decided about them yet. */
+/** Repeats a request while the answer is 502 or 503, because a node or database is busy: nothing was decided about it yet. */
 export const decided = (ask: () => Promise<Answer>): Promise<Answer> => eventually(ask, ({ status }) => status !== 502 && status !== 503);

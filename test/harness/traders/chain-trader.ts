@@ -58,7 +58,7 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
     account,
     privateKey,
     client,
-    // With room: estimated on the block that wrote a slot last, writing it again seems to cost next to nothing.
+    // With a margin: estimated on the block that wrote a slot last, writing it again seems to cost next to nothing.
     async send(to, data) {
       const gas = ((await client.estimateGas({ account, to, data })) * 12n) / 10n;
       return mined(await wallet.sendTransaction({ to, data, gas, chain: viemChain }));

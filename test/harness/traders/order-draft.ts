@@ -26,7 +26,7 @@ export interface DraftWishes {
   readonly forMs?: number;
 }
 
-/** An order as a front door would hand it out to a trader that sends its own transactions. */
+/** An order as the native API prepares it for a trader that sends its own transactions. */
 export function orderDraft(chain: ChainSlug, trader: `0x${string}`, wishes: DraftWishes = {}): Draft {
   const { now = Date.now(), forMs = 60_000, tag = newTag() } = wishes;
   const asked = trade(wishes.trade);

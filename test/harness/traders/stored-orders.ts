@@ -62,7 +62,7 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
     },
     spent: (trader: ChainTrader, day: number) => spend.spent({ chain: slug, agent: lowerOf(trader), trader: lowerOf(trader), day }),
     /** 0 trading, 1 only closing, 2 nothing. */
-    /** Until the gateway has heard of it: what it says of closed markets depends on it. */
+    /** Waits until the gateway has read the state: its answers about closed markets depend on it. */
     async setActivated(value: number): Promise<void> {
       const { signer } = controls.accounts.operator;
       const wallet = createWalletClient({ account: signer, transport: http(chain.rpcUrl, { retryCount: 0 }) });

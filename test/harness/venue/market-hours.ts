@@ -4,7 +4,7 @@ import type { TestVenue } from './own-venue.js';
 
 /**
  * Opens or shuts a market together with all others of its class, whatever day it is. "Closed" is said of a class only: one market that is
- * shut while others of its class are open is told to be disabled.
+ * shut while others of its class are open is reported as disabled.
  */
 export function setClassOpen(sandbox: TestVenue, pairIndex: number, isOpen: boolean): void {
   const config = sandbox.gateway.venues.get(firstChain(sandbox).definition.slug)?.feed.config();

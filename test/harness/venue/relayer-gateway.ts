@@ -17,7 +17,7 @@ import { approveAgent, postExchange, signL1 } from '../hyperliquid/exchange.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import type { TestVenue } from './own-venue.js';
 
-/** A whole gateway on the sandbox's chain with books, a relayer wallet and a bad line to the node of its own. */
+/** A whole gateway on the sandbox's chain with its own database, relayer wallet and faulty proxy to the node. */
 export interface RelayerGateway {
   readonly url: string;
   readonly gateway: Gateway;

@@ -20,7 +20,7 @@ export interface SecondGatewayOptions {
   readonly clock?: Clock;
   /** Other hosts than those of the sandbox. */
   readonly hosts?: Partial<Pick<ChainConfig, 'rpcUrls' | 'backendUrl' | 'pricingUrl' | 'globalUrl'>>;
-  /** Absent: nobody relays there, and its facade is read-only. */
+  /** Absent: it has no relayer, and its facade is read-only. */
   readonly relays?: boolean;
 }
 

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { TestVenue } from './own-venue.js';
 
-/** A line of one's own to the database of a sandbox, to look at its rows or to lock them. */
+/** A separate connection to the database of a sandbox, to look at its rows or to lock them. */
 export async function venueDatabase({ config }: Pick<TestVenue, 'config'>): Promise<pg.Client> {
   if (config.database.kind !== 'server') throw new Error('the sandbox keeps its database to itself');
   const client = new pg.Client(config.database.url);

@@ -8,7 +8,7 @@ const SATURDAY = Date.UTC(2026, 0, 10, 15);
 const at = (start: number) => createMarketHours({ markets: SANDBOX_MARKETS, clock: createManualClock(start) });
 
 describe('the hours of the sandbox', () => {
-  it("are the calendar's while nobody says otherwise", () => {
+  it("are the calendar's unless they are set", () => {
     expect([BTC, BLANK, AAPL].map((pairIndex) => at(TUESDAY).isOpen(pairIndex))).toEqual([true, false, true]);
     expect([BTC, BLANK, AAPL].map((pairIndex) => at(SATURDAY).isOpen(pairIndex))).toEqual([true, false, false]);
     expect(at(SATURDAY).isClassOpen('stocks')).toBe(false);
@@ -45,7 +45,7 @@ describe('the hours of the sandbox', () => {
     expect([hours.isOpen(BTC), hours.isCapped(BTC)]).toEqual([false, true]);
   });
 
-  it('are given back to the calendar, and tell of every change', () => {
+  it('are given back to the calendar, and publish every change', () => {
     const hours = at(TUESDAY);
     let changes = 0;
     hours.onChange(() => (changes += 1));

@@ -125,7 +125,7 @@ describe('the price backend of the sandbox', () => {
     await settles(() => sessions().join() === 'open,open');
   });
 
-  it('tells of a trade on every channel, and the feed has its exposure', async () => {
+  it('publishes a trade on every channel, and the feed has its exposure', async () => {
     const { world, feed, backend } = venue;
     const events = await listen(backend.backendUrl('arbitrum-sepolia'));
     const trader = await world.fund(account(0x7e57));

@@ -82,10 +82,10 @@ const textOf = (frames: ReadonlyMap<DiamondLog, ChainFrame>, logs: readonly Diam
 
 /** The names of the frames, each of which is the one that the views would have given. */
 async function framesOf(logs: readonly DiamondLog[]): Promise<string[]> {
-  const [told, expected] = [await byEvents(logs), await byViews(logs)];
-  expect(told).toEqual(expected);
-  expect(textOf(told, logs)).toEqual(textOf(expected, logs));
-  return logs.flatMap((log) => told.get(log)?.name ?? []);
+  const [published, expected] = [await byEvents(logs), await byViews(logs)];
+  expect(published).toEqual(expected);
+  expect(textOf(published, logs)).toEqual(textOf(expected, logs));
+  return logs.flatMap((log) => published.get(log)?.name ?? []);
 }
 
 /** Exits stand some percent away from the price, on the side on which they belong. */
@@ -109,16 +109,16 @@ describe.each([
     return opening({ ...rest, long, tradeType, tp: away(tp), sl: away(-sl) });
   };
 
-  it('is told by its event alone, to the byte, whatever its side, market, collateral and exits', async () => {
+  it('is published from its event alone, to the byte, whatever its side, market, collateral and exits', async () => {
     const orders = kinds.map((kind) => () => world.send(trader, orderOf(kind)));
     const logs = await stretch(...orders);
     expect(await framesOf(logs)).toEqual(kinds.map(() => 'registerTrade'));
     expect(calls).toBe(0);
-    const told = [...(await byEvents(logs)).values()].map(({ value }) => value);
-    expect(told).toEqual(await readTrades(world.request, world.diamond, trader.address));
+    const published = [...(await byEvents(logs)).values()].map(({ value }) => value);
+    expect(published).toEqual(await readTrades(world.request, world.diamond, trader.address));
   });
 
-  it('is told with an exit that the contract has moved, as it has moved it', async () => {
+  it('is published with the exit that the contract has moved', async () => {
     const asked = price(30_000);
     const logs = await stretch(() => world.send(trader, opening({ tradeType, leverage: 50_000, sl: asked })));
     expect((await world.read('getTrade', [trader.address, 0])).sl).toBeGreaterThan(asked);
@@ -126,20 +126,20 @@ describe.each([
     expect(calls).toBe(0);
   });
 
-  it('that is changed in its own transaction is told as it is now, by the views and once', async () => {
+  it('that is changed in its own transaction is published as it is now, read from the views once', async () => {
     const logs = await stretch(() => world.send(trader, together(opening({ tradeType }), updating(0, 59_000, 70_000))));
     expect(await framesOf(logs)).toEqual(['registerTrade', 'updateTrade']);
     expect(calls).toBe(1);
     expect(textOf(await byEvents(logs), logs)[0]).toContain(price(59_000).toString());
   });
 
-  it('that is cancelled before anybody looked is not told, and nobody is asked', async () => {
+  it('that is cancelled before the backend reads it is not published, and no view is read', async () => {
     const logs = await stretch(() => world.send(trader, together(opening({ tradeType }), updating(0, 59_000), cancelling(0))));
     expect(await framesOf(logs)).toEqual([]);
     expect(calls).toBe(0);
   });
 
-  it('is told by its event beside others that were changed, cancelled and left alone', async () => {
+  it('is published from its event beside others that were changed, cancelled and left alone', async () => {
     const logs = await stretch(
       () => world.send(trader, together(opening({ tradeType }), opening({ tradeType }), opening({ tradeType }))),
       () => world.send(trader, together(updating(0, 59_000), cancelling(2))),
@@ -219,13 +219,13 @@ const SEEDS = process.env['SLOW_TESTS'] === '1' ? [1, 2, 3] : [1];
 describe.each(SEEDS)('after any mix of steps (seed %d)', (seed) => {
   it('every frame is the one that the views would have given', async () => {
     const roll = createDice(seed);
-    const [heard, logged] = [new Set<string>(), new Set<string>()];
+    const [published, logged] = [new Set<string>(), new Set<string>()];
     for (let turn = 0; turn < 12; turn += 1) {
       const logs = await stretch(...Array.from({ length: 1 + roll(8) }, () => () => stir(roll)));
       for (const { name } of logs) logged.add(name);
-      for (const name of await framesOf(logs)) heard.add(name);
+      for (const name of await framesOf(logs)) published.add(name);
     }
-    expect(heard).toEqual(new Set(['registerTrade', 'updateTrade']));
+    expect(published).toEqual(new Set(['registerTrade', 'updateTrade']));
     expect([...logged]).toEqual(expect.arrayContaining(['LimitExecuted', 'OpenLimitUpdated', 'OpenLimitCanceled', 'TradeTpUpdated']));
   });
 });
@@ -243,13 +243,13 @@ describe('a backend that follows the chain', () => {
   afterAll(() => backend.stop());
 
   const valuesOf = (name: string): WireValue[] => frames.flatMap((sent) => (sent.name === name ? [sent['value'] ?? null] : []));
-  const hears = (name: string, times: number): Promise<unknown> =>
+  const untilPublished = (name: string, times: number): Promise<unknown> =>
     eventually(
       async () => {
         await clock.pass(POLL_MS);
         return valuesOf(name).length;
       },
-      (heard) => heard >= times,
+      (count) => count >= times,
     );
   const place = async (...prices: number[]): Promise<void> => {
     for (const value of prices) await world.send(trader, opening({ tradeType: LIMIT, openPrice: price(value) }));
@@ -258,17 +258,17 @@ describe('a backend that follows the chain', () => {
   it('asks the engine for nothing when orders come to rest, also after a reorganisation undid others under their numbers', async () => {
     const before = await world.request('evm_snapshot');
     await place(58_000, 58_100, 58_200);
-    await hears('registerTrade', 3);
+    await untilPublished('registerTrade', 3);
     expect(calls).toBe(0);
     expect(valuesOf('registerTrade')).toEqual(await backend.openTrades(trader.address));
 
     await world.request('evm_revert', [before]);
     await place(57_000, 57_100, 57_200, 57_300);
-    await hears('deepReorg', 1);
+    await untilPublished('deepReorg', 1);
     frames = [];
     calls = 0;
     await place(57_400);
-    await hears('registerTrade', 1);
+    await untilPublished('registerTrade', 1);
     expect(calls).toBe(0);
     const open = await backend.openTrades(trader.address);
     expect(open).toHaveLength(5);

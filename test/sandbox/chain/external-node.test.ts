@@ -49,7 +49,7 @@ describe('an external node', () => {
     expect(await node.request('eth_getTransactionCount', [alice.address, 'latest'])).toBe('0x1');
   });
 
-  it('tells of a block it was asked for also when the first look finds it there already', async () => {
+  it('announces a block it was asked for also when the first look finds it there already', async () => {
     const mining = new EventEmitter();
     let isFirst = true;
     const node = await hardhatLike((answer) => async (method, params) => {

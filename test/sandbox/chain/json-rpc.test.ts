@@ -25,7 +25,7 @@ const answersTo = async (methods: readonly string[], dispatch: Dispatch): Promis
 const READS = ['eth_call', 'eth_getLogs', 'eth_getCode', 'eth_chainId'] as const;
 
 describe('a batch', () => {
-  it('is answered in its order, whoever is done first, and not all at once', async () => {
+  it('is answered in its order, whichever call is done first, and not all at once', async () => {
     const reads = Array.from({ length: 150 }, (_, at) => `eth_call${at}`);
     const { dispatch, together } = slow();
     expect(await answersTo(reads, dispatch)).toEqual(reads);

@@ -1,6 +1,6 @@
 import { alice, EMITTER, send, startNode, topic } from './fixture.js';
 
-/** A process of its own that says every block and receipt it announces, until somebody kills it. */
+/** A process of its own that says every block and receipt it announces, until it is killed. */
 const node = await startNode({ dataDir: process.argv[2] ?? '', paused: false, blockMs: 5 });
 await node.admin('hardhat_setCode', [EMITTER.address, EMITTER.code]);
 node.onBlock(({ number, hash }) => process.stdout.write(`block ${number} ${hash}\n`));

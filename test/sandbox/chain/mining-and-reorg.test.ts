@@ -29,7 +29,7 @@ describe('mining', () => {
     expect((await node.head()).number).toBe(404n);
   });
 
-  it('keeps the base fee it was told until it is told another', async () => {
+  it('keeps the base fee that was set until another is set', async () => {
     const node = await startNode();
     const baseFee = async (): Promise<unknown> =>
       ((await node.request('eth_getBlockByNumber', ['latest', false])) as { baseFeePerGas: string }).baseFeePerGas;
@@ -163,7 +163,7 @@ describe('a reorg', () => {
     expect((await client.getBlock({ blockNumber: 44n })).hash).toBe(hash);
   });
 
-  it('tells log subscribers and filters what was removed and what came instead', async () => {
+  it('sends log subscribers and filters what was removed and what came instead', async () => {
     const { node } = await chainWithLogs();
     const socket = await connect(node.wsUrl);
     const id = await socket.call('eth_subscribe', ['logs', { address: EMITTER.address }]);

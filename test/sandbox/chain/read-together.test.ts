@@ -35,7 +35,7 @@ describe('reads', () => {
     expect([alone, together]).toEqual([[], [['eth_call a', 'eth_call b', 'eth_call c']]]);
   });
 
-  it('that come alone go alone, and what is no read waits for nobody', async () => {
+  it('that come alone go alone, and what is no read does not wait', async () => {
     const { engine, alone, together } = recording();
     const reads = readTogether(engine);
     const read = reads.request('eth_call', ['a']);
@@ -53,7 +53,7 @@ describe('reads', () => {
     expect(alone).toEqual(['eth_call a', `eth_call ${NONSENSE}`, 'eth_call c']);
   });
 
-  it('do not wait for calls that somebody would send', async () => {
+  it('do not wait for calls with a sender', async () => {
     const { engine, alone, together } = recording();
     const reads = readTogether(engine);
     await Promise.all([reads.request('eth_call', [{ from: 'a' }]), reads.request('eth_call', ['b']), reads.request('eth_getLogs', ['c'])]);

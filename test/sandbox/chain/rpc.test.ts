@@ -123,7 +123,7 @@ describe('a refused transaction', () => {
     expect(await node.request('eth_getTransactionCount', [alice.address, 'pending'])).toBe('0x1');
   });
 
-  it('that is garbage is told from one that is missing', async () => {
+  it('that is garbage is refused otherwise than one that is missing', async () => {
     const { url } = await startNode();
     expect((await call(url, 'eth_sendRawTransaction', ['0x1234'])).error).toEqual({
       code: -32000,

@@ -3,7 +3,7 @@ import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { DIAMOND_CODE, FACETS, SOURCES_HASH, TOKEN_CODE, sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
 import { readSources, sourcesHash } from '../../../scripts/contract-sources.js';
 
-/** What the sandbox does not serve: borrowing v1, staking, the real oracles' door and governance's manual realization. */
+/** What the sandbox does not serve: borrowing v1, staking, the real oracles' callback and governance's manual realization. */
 const NOT_SERVED = [
   'fulfill',
   'initiateManualNegativePnlRealization',

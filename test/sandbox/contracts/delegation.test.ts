@@ -49,7 +49,7 @@ describe('a delegate', () => {
     expect(decodeAbiParameters([{ type: 'address' }], inner)).toEqual([agent.address]);
   });
 
-  it('is refused when nobody delegated to it', async () => {
+  it('is refused when no trader delegated to it', async () => {
     expect(await errorOf(world.call(stranger, acting(opening)))).toBe('DelegateNotApproved');
   });
 

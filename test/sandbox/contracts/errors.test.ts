@@ -32,7 +32,7 @@ describe('opening a trade is refused', () => {
     ['without a price', 'BelowMin', open({ openPrice: 0n })],
     ['when spread and impact would eat the collateral', 'PriceImpactTooHigh', open({ leverage: 150_000, collateralAmount: usdc(70_000) })],
     ['without the money', 'ERC20InsufficientBalance', open({ collateralAmount: usdc(20_000), leverage: 2000 })],
-    ['on a pair nobody listed', 'TradePairNotListed', open({ pairIndex: 400 })],
+    ['on an unlisted pair', 'TradePairNotListed', open({ pairIndex: 400 })],
     ['on the delisted slot', 'TradePairNotListed', open({ pairIndex: 5 })],
     ['in a collateral that is switched off', 'ERC20InsufficientAllowance', open({ collateralIndex: 2, collateralAmount: 10n ** 18n })],
     ['in a collateral that does not exist', 'empty', open({ collateralIndex: 9 })],
@@ -125,11 +125,11 @@ describe('changing what is open is refused', () => {
     ['triggering a stop loss that is not set', 'NoSl', () => diamondCall('triggerOrder', [packed(5, trader.address, position)])],
     ['triggering a take profit that is not set', 'NoTp', () => diamondCall('triggerOrder', [packed(4, trader.address, position)])],
     [
-      'triggering with signatures nobody accepts',
+      'triggering with invalid signatures',
       'NotAuthorized',
       () => diamondCall('triggerOrderWithSignatures', [packed(4, trader.address, position), []]),
     ],
-    ['a selector nobody serves', 'NotFound', () => diamondCall('fulfill', [`0x${'00'.repeat(32)}`, 1n])],
+    ['an unserved selector', 'NotFound', () => diamondCall('fulfill', [`0x${'00'.repeat(32)}`, 1n])],
   ])('%s', async (_, error, data) => {
     expect(await errorOf(world.call(trader, data()))).toBe(error);
   });
@@ -229,7 +229,7 @@ describe('control functions', () => {
     expect(await errorOf(world.call(OPERATOR, controlCall('sandboxInit', [[trader.address], []])))).toBe('WrongAccess');
   });
 
-  it('refuse a price of zero, a reason of zero, an impossible candle and an order nobody placed', async () => {
+  it('refuse a price of zero, a reason of zero, an impossible candle and an order that was never placed', async () => {
     const id = await world.requestOpen(stranger);
     expect(await errorOf(world.fulfil(id, 0n))).toBe('PriceZero');
     expect(await errorOf(world.reject(id, 0))).toBe('WrongParams');

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(closeWorlds);
 
-/** A trader nobody else uses: indices start at zero. */
+/** A trader of one test alone: indices start at zero. */
 const newTrader = () => world.fund(account(next++));
 
 describe('a market open', () => {
@@ -115,7 +115,7 @@ describe('a market open', () => {
     expect(await world.read('getTradeLiquidationPrice', [input])).toBe(argsOf(receipt.logs, 'MarketExecuted').liqPrice);
   });
 
-  it('remembers its first whitelisted referrer and ignores the rest', async () => {
+  it('keeps its first whitelisted referrer and ignores the rest', async () => {
     const trader = await newTrader();
     const [known, unknown] = [account(90).address, account(91).address];
     await world.control(controlCall('sandboxSetReferrer', [known, true]));

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(closeWorlds);
 
-/** A trader nobody else uses: indices start at zero. */
+/** A trader of one test alone: indices start at zero. */
 const newTrader = () => world.fund(account(next++));
 
 describe('a trade', () => {
@@ -36,7 +36,7 @@ describe('a trade', () => {
     }
   });
 
-  it('closes within one percent unless told otherwise, and the cancelled try costs the gov fee', async () => {
+  it('closes within one percent unless set otherwise, and the cancelled try costs the gov fee', async () => {
     const trader = await newTrader();
     const { index } = await world.open(trader, P);
     const close = diamondCall('closeTradeMarket', [index, P]);

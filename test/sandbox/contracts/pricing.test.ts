@@ -226,7 +226,7 @@ describe('fees', () => {
     expect(await world.read('calculateFeeAmount', [trader.address, 1000n])).toBe(1000n);
   });
 
-  it('make a stop loss impossible where leverage leaves no room for one', async () => {
+  it('make a stop loss impossible where leverage is too high for one', async () => {
     // Two fees of 0.47 % at 75x and the buffer are more than the threshold.
     const fees = await world.read('fees', [0n]);
     await world.control(controlCall('sandboxSetFees', [[{ ...fees, totalPositionSizeFeeP: 4_700_000_000 }]]));

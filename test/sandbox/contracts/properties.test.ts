@@ -77,7 +77,7 @@ async function walk(
   for (let step = 0; step < ACTIONS; step++) {
     oracle = Math.round(oracle * (1 + (roll(41) - 20) / 1000));
     const trader = traders[roll(traders.length)] ?? traders[0];
-    if (!trader) throw new Error('nobody trades');
+    if (!trader) throw new Error('no trader');
     await world.mine(roll(900));
     try {
       await world.send(...(await next(world, trader, roll, oracle, money)));

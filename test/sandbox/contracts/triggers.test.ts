@@ -101,7 +101,7 @@ describe('a resting order', () => {
     expect((await world.read('getTrade', [id.user, id.index])).isOpen).toBe(!fills);
   });
 
-  it('keeps standing when its slippage is exceeded', async () => {
+  it('stays open when its slippage is exceeded', async () => {
     const id = await place({ tradeType: 2, openPrice: price(62_000) }, 100);
     const { logs } = await world.trigger(STOP, id, at(63_000));
     expect(argsOf(logs, 'TriggerOrderCanceled').cancelReason).toBe(3);
