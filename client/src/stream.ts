@@ -22,7 +22,10 @@ export interface StreamOptions {
 
 export interface Stream {
   /** Answers what ends the subscription. One subscription per channel, market and interval. */
-  subscribe<Name extends Channel>(asked: Subscriptions[Name], onMessage: (message: Messages[Name]) => void): () => void;
+  subscribe<Name extends Channel>(
+    asked: Subscriptions[Name] & { readonly channel: Name },
+    onMessage: (message: Messages[Name]) => void,
+  ): () => void;
   /** Of the last messages that handlers have finished with. */
   cursors(): Cursors;
   state(): StreamState;

@@ -92,11 +92,7 @@ export function delegated(trader: Hex, calls: readonly AnyCall[], tag: Hex): Hex
 export const inArgs = <Name extends AnyCall['functionName']>(
   name: Name,
   change: (args: Extract<AnyCall, { functionName: Name }>['args']) => readonly unknown[],
-): Lie =>
-  inCalls((calls) =>
-    calls.map((call) =>
-      call.functionName === name
-        ? ({ ...call, args: change(call.args as Extract<AnyCall, { functionName: Name }>['args']) } as AnyCall)
-        : call,
-    ),
-  );
+): Lie => {
+  const changed = change as (args: unknown) => readonly unknown[];
+  return inCalls((calls) => calls.map((call) => (call.functionName === name ? ({ ...call, args: changed(call.args) } as AnyCall) : call)));
+};
