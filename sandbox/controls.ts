@@ -26,6 +26,8 @@ export interface ChainControls {
   setBaseFee(gwei: number): Promise<void>;
   warp(seconds: number): Promise<void>;
   setOraclePolicy(pairIndex: number | null, policy: Partial<OraclePolicy>): void;
+  /** Every market as at the start. */
+  resetOracle(): void;
 }
 
 export interface PriceControls {

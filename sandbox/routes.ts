@@ -83,8 +83,20 @@ const RpcBody = z.strictObject({
   params: z.array(z.unknown()).max(8).default([]),
 });
 
+const ResetBody = z.strictObject({});
+
 /** The request schemas of the sandbox's routes. */
-export const SANDBOX_BODIES = { AccountsBody, FaucetBody, PriceBody, OracleBody, MarketBody, FeedBody, ChainBody, RpcBody } as const;
+export const SANDBOX_BODIES = {
+  AccountsBody,
+  FaucetBody,
+  PriceBody,
+  OracleBody,
+  MarketBody,
+  FeedBody,
+  ChainBody,
+  RpcBody,
+  ResetBody,
+} as const;
 
 /** Exists in the sandbox only, and answers only local callers: the reply contains private keys. */
 export function sandboxRouter(controls: SandboxControls, operatorToken: string | null): Router {
@@ -125,6 +137,10 @@ export function sandboxRouter(controls: SandboxControls, operatorToken: string |
   router.post(
     '/sandbox/rpc',
     answer(RpcBody, async ({ chain, method, params }) => ({ result: (await chainOf(controls, chain).request(method, params)) ?? null })),
+  );
+  router.post(
+    '/sandbox/reset',
+    answer(ResetBody, () => ok(() => resetAll(controls))),
   );
   return router;
 }
@@ -207,6 +223,25 @@ function instructOracle({ chains }: SandboxControls, { mode, reason, delayMs, ma
   };
   for (const chain of chains) chain.setOraclePolicy(market ?? null, policy);
   return OK;
+}
+
+/** What the engine begins with. */
+const USUAL_BASE_FEE_GWEI = 0.1;
+
+/** Ends every disturbance. Prices walk on from where they are: a jump back would be another disturbance. */
+async function resetAll({ prices, chains }: SandboxControls): Promise<void> {
+  prices.pauseFeed(false);
+  for (const [pairIndex, market] of SANDBOX_MARKETS.entries())
+    if (market !== null) {
+      prices.walk(pairIndex);
+      prices.setOpen(pairIndex, null);
+    }
+  for (const chain of chains) {
+    chain.setRpcFault({ mode: 'ok' });
+    chain.resetOracle();
+    await chain.setBaseFee(USUAL_BASE_FEE_GWEI);
+    await chain.pauseMining(false);
+  }
 }
 
 function instructChain(chain: ChainControls, body: z.output<typeof ChainBody>): Promise<typeof OK> {

@@ -91,6 +91,10 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
         oracle.setPolicy(pairIndex, policy);
         oracle.look();
       },
+      resetOracle() {
+        oracle.reset();
+        oracle.look();
+      },
     },
   };
 }

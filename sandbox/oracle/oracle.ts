@@ -29,6 +29,8 @@ interface Waiting {
 export interface Oracle {
   /** null = every market without a policy of its own. */
   setPolicy(pairIndex: number | null, policy: Partial<OraclePolicy>): void;
+  /** Forgets every policy. */
+  reset(): void;
   policy(pairIndex: number): OraclePolicy;
   /** Checks pending requests; called for every block. */
   look(): void;
@@ -123,6 +125,11 @@ export function createOracle(options: OracleOptions): Oracle {
         common = { ...common, ...change };
         special.clear();
       } else special.set(pairIndex, { ...policyOf(pairIndex), ...change });
+      unschedule();
+    },
+    reset() {
+      common = base;
+      special.clear();
       unschedule();
     },
     look() {

@@ -115,3 +115,7 @@ export const chainName = (slug: string): string =>
     .split('-')
     .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
     .join(' ');
+
+/** A price moved by some percent, as a decimal string with at most so many digits. */
+export const changeBy = (text: string, percent: bigint, digits: number): string =>
+  unscaled((scaled(text, digits) * (100n + percent)) / 100n, digits);

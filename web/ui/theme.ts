@@ -1,4 +1,4 @@
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 
 export const THEMES = ['system', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
@@ -37,7 +37,8 @@ effect(() => {
   keep('palette', palette.value);
 });
 
-export const isDark = (): boolean => (theme.value === 'system' ? systemIsDark.value : theme.value === 'dark');
+/** Changes whenever colours do. */
+export const look = computed(() => [theme.value === 'system' ? systemIsDark.value : theme.value, palette.value].join(' '));
 
 /** The colours in force, for drawings that no style sheet reaches. */
 export function inkOf(name: string): string {
