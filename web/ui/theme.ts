@@ -37,8 +37,10 @@ effect(() => {
   keep('palette', palette.value);
 });
 
+export const isDark = (): boolean => (theme.value === 'system' ? systemIsDark.value : theme.value === 'dark');
+
 /** Changes whenever colours do. */
-export const look = computed(() => [theme.value === 'system' ? systemIsDark.value : theme.value, palette.value].join(' '));
+export const look = computed(() => `${isDark() ? 'dark' : 'light'} ${palette.value}`);
 
 /** The colours in force, for drawings that no style sheet reaches. */
 export function inkOf(name: string): string {
