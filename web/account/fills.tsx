@@ -1,3 +1,4 @@
+import type { Load } from '../api/resource.js';
 import { formatSigned, signOf, toneOf } from '../ui/format.js';
 import { Panel } from '../ui/panel.js';
 import { Table, type Column } from '../ui/table.js';
@@ -31,12 +32,18 @@ const columns = (digits: Digits): readonly Column<Fill>[] => [
   { name: 'Transaction', isNumber: true, isMinor: true, cell: ({ txHash }) => <Address value={txHash} label="Copy hash" /> },
 ];
 
-export function Fills({ fills, isCut }: { readonly fills: PagedRows<Fill>; readonly isCut: boolean }) {
+interface FillsProps {
+  readonly fills: PagedRows<Fill>;
+  readonly load: Load<readonly Fill[]>;
+  readonly isCut: boolean;
+}
+
+export function Fills({ fills, load, isCut }: FillsProps) {
   const digits = useDigits();
   return (
     <Panel
       title="Fills"
-      load={fills.load.value}
+      load={load}
       rows={8}
       isCut={isCut}
       onRetry={fills.readOlder}

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import type { Load } from '../api/resource.js';
 import { CopyButton } from '../ui/copy.js';
 import { Panel } from '../ui/panel.js';
 import type { Column } from '../ui/table.js';
@@ -38,14 +39,20 @@ const columns: readonly Column<JournalEvent>[] = [
   { name: 'Cursor', isNumber: true, cell: ({ cursor }) => <code>{cursor}</code> },
   { name: 'Kind', cell: ({ kind }) => (kind === 'correction' ? <Chip tone="warn">correction</Chip> : kind) },
   { name: 'What happened', cell: (event) => <span class="line">{lineOf(event)}</span> },
-  { name: 'When', isNumber: true, cell: ({ at }) => <Ago at={at} /> },
+  { name: 'When', isNumber: true, isMinor: true, cell: ({ at }) => <Ago at={at} /> },
 ];
 
-export function Journal({ journal, isCut }: { readonly journal: JournalModel; readonly isCut: boolean }) {
+interface JournalProps {
+  readonly journal: JournalModel;
+  readonly load: Load<readonly JournalEvent[]>;
+  readonly isCut: boolean;
+}
+
+export function Journal({ journal, load, isCut }: JournalProps) {
   const kind = useSignal<EventKind | 'all'>('all');
-  const { load, newest, hasOlder, isReading } = journal;
+  const { newest, hasOlder, isReading } = journal;
   const wanted = kind.value;
-  const shown = (load.value.data ?? []).filter((event) => wanted === 'all' || event.kind === wanted);
+  const shown = (load.data ?? []).filter((event) => wanted === 'all' || event.kind === wanted);
   const tools = (
     <>
       <label class="choice">
@@ -66,7 +73,7 @@ export function Journal({ journal, isCut }: { readonly journal: JournalModel; re
   return (
     <Panel
       title="Journal"
-      load={load.value}
+      load={load}
       rows={8}
       isCut={isCut}
       tools={tools}

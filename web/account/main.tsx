@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { request } from '../api/request.js';
-import { useResource } from '../api/resource.js';
+import { useResource, type Load } from '../api/resource.js';
 import type { Link } from '../api/socket.js';
 import { mountPage, type PageContext } from '../ui/shell.js';
 import { keepInTab, keptInTab } from '../ui/tab-storage.js';
@@ -96,6 +96,9 @@ type TabName = 'positions' | 'orders' | 'fills' | 'journal';
 function Opened({ model, link, trader, connectPath, onForget }: OpenedProps) {
   const chosen = useSignal<TabName>('positions');
   const isCut = link.state.value === 'STALE' || link.state.value === 'LOST';
+  /** What was shown was true until the line was cut, however long ago it last changed. */
+  const held = <Data,>(load: Load<Data>): Load<Data> =>
+    isCut && load.at !== null ? { ...load, at: Math.max(load.at, link.changedAt.value) } : load;
   const { positions, orders, fills, journal } = model;
   const orderRows = orders.load.value.data;
   const fillRows = fills.load.value.data;
@@ -109,7 +112,7 @@ function Opened({ model, link, trader, connectPath, onForget }: OpenedProps) {
     <>
       <h1 class="offscreen">Account</h1>
       <Summary
-        account={model.account.value}
+        account={held(model.account.value)}
         positions={positions.value}
         trader={trader}
         isCut={isCut}
@@ -117,10 +120,10 @@ function Opened({ model, link, trader, connectPath, onForget }: OpenedProps) {
         connectPath={connectPath}
       />
       <Tabs label="Of this account" tabs={tabs} chosen={chosen.value} onChoose={(name) => void (chosen.value = name)}>
-        {chosen.value === 'positions' ? <Positions load={positions.value} isCut={isCut} /> : null}
-        {chosen.value === 'orders' ? <Orders model={model} isCut={isCut} /> : null}
-        {chosen.value === 'fills' ? <Fills fills={fills} isCut={isCut} /> : null}
-        {chosen.value === 'journal' ? <Journal journal={journal} isCut={isCut} /> : null}
+        {chosen.value === 'positions' ? <Positions load={held(positions.value)} isCut={isCut} /> : null}
+        {chosen.value === 'orders' ? <Orders model={model} load={held(orders.load.value)} isCut={isCut} /> : null}
+        {chosen.value === 'fills' ? <Fills fills={fills} load={held(fills.load.value)} isCut={isCut} /> : null}
+        {chosen.value === 'journal' ? <Journal journal={journal} load={held(journal.load.value)} isCut={isCut} /> : null}
       </Tabs>
     </>
   );

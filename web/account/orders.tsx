@@ -1,3 +1,4 @@
+import type { Load } from '../api/resource.js';
 import type { AccountModel } from './account-model.js';
 import { isOpen } from './account-model.js';
 import { Panel } from '../ui/panel.js';
@@ -59,13 +60,19 @@ const columns = (digits: Digits): readonly Column<Order>[] => [
   { name: 'Changed', isNumber: true, cell: ({ updatedAt }) => <Ago at={updatedAt} /> },
 ];
 
-export function Orders({ model, isCut }: { readonly model: AccountModel; readonly isCut: boolean }) {
+interface OrdersProps {
+  readonly model: AccountModel;
+  readonly load: Load<readonly Order[]>;
+  readonly isCut: boolean;
+}
+
+export function Orders({ model, load, isCut }: OrdersProps) {
   const digits = useDigits();
-  const { load, hasOlder, isReading, readOlder } = model.orders;
+  const { hasOlder, isReading, readOlder } = model.orders;
   return (
     <Panel
       title="Orders"
-      load={load.value}
+      load={load}
       rows={8}
       isCut={isCut}
       onRetry={readOlder}

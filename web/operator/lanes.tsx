@@ -39,8 +39,7 @@ function Owner({ owner }: { readonly owner: Wallet['lane']['owner'] }) {
   if (owner === null) return <span class="warn">no replica</span>;
   return (
     <span title={`database connection ${owner.connection}`}>
-      {owner.host ?? 'this machine'}{' '}
-      <small class="muted">for {formatAge(clock.value - owner.since)}</small>
+      {owner.host ?? 'this machine'} <small class="muted">for {formatAge(clock.value - owner.since)}</small>
     </span>
   );
 }

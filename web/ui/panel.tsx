@@ -71,6 +71,9 @@ export function Skeleton({ rows }: { readonly rows: number }) {
   );
 }
 
+/** A refusal on the stream is an answer, but has no request of its own. */
+const isSilence = (code: string): boolean => code === 'NO_ANSWER' || code === 'NOT_REACHED';
+
 /** Code, sentence, request id and retry. */
 export function ProblemNote({ problem, onRetry }: { readonly problem: Problem; readonly onRetry?: () => void }) {
   const { code, message, requestId } = problem;
@@ -81,7 +84,7 @@ export function ProblemNote({ problem, onRetry }: { readonly problem: Problem; r
       </p>
       <p class="muted">
         {requestId === null ? (
-          'No answer arrived, so there is no request id.'
+          isSilence(code) && 'No answer arrived, so there is no request id.'
         ) : (
           <>
             Request id <code>{requestId}</code>
