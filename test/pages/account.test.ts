@@ -110,11 +110,11 @@ describePages('the account page', () => {
     await page.getByText('No position is open.').waitFor();
 
     const filled = await bot.place(MARKET, 'filled');
-    const [position] = [await bot.position()];
+    const position = await bot.position();
     const row = rows(page, 'Positions').first();
     await row.getByText('BTC/USD').waitFor();
     expect(await row.textContent()).toMatch(/BTC\/USD.*long.*10×.*0\.01999.*\$1,[12].*(?:59|60),\d{3}.*[−+]?\d+\.\d\d.*%.*54,.*%.*USDC/);
-    expect(await row.locator(`[title="${String(position?.['entryPrice'])}"]`).count()).toBeGreaterThan(0);
+    expect(await row.locator(`[title="${String(position['entryPrice'])}"]`).count()).toBeGreaterThan(0);
     await page.getByText('Margin used').waitFor();
     const refused = await placeRefused(bot);
     const resting = await bot.place(LIMIT, 'open');
@@ -146,7 +146,7 @@ describePages('the account page', () => {
     expect(await page.locator('.disagreed strong').count()).toBe(2);
     expect(await shootAll(page, 'account-orders')).toEqual([]);
 
-    await bot.send(prepared(await bot.close(String(position?.['id']))));
+    await bot.send(prepared(await bot.close(String(position['id']))));
     await tab(page, 'Fills').click();
     await rows(page, 'Fills').nth(1).waitFor();
     expect(await rows(page, 'Fills').first().textContent()).toMatch(/BTC\/USD.*long close.*(?:59|60),\d{3}/);
