@@ -1,85 +1,131 @@
-// npm run demo, against a running sandbox (npm start): both doors, each step with its latency. Ends with an error if any step fails.
+// npm run demo, against a running sandbox (npm start): both APIs trade side by side, each step with its latency.
+// It ends with an error if any step fails. Another address: npm run demo -- http://127.0.0.1:9090
+import { createClient } from '@diamond-gateway/client';
 import { ExchangeClient, HttpTransport, InfoClient } from '@nktkas/hyperliquid';
-import { Wallet } from 'ethers';
-import { nativeClient } from './native-client.mjs';
+import { privateKeyToAccount } from 'viem/accounts';
 
-const url = process.argv[2] ?? 'http://127.0.0.1:8080';
+const url = (process.argv[2] ?? 'http://127.0.0.1:8080').replace(/\/+$/, '');
 const chain = 'arbitrum-sepolia';
-const rows = [];
-
-async function step(door, name, work) {
-  const began = performance.now();
-  try {
-    const said = await work();
-    rows.push({ door, step: name, ms: Math.round(performance.now() - began), outcome: said });
-  } catch (error) {
-    rows.push({ door, step: name, ms: Math.round(performance.now() - began), outcome: `FAILED: ${error.message}` });
-    process.exitCode = 1;
-  }
-  const { ms, outcome } = rows.at(-1);
-  console.log(`${door.padEnd(12)} ${name.padEnd(28)} ${String(ms).padStart(6)} ms   ${outcome}`);
-}
-
-function expect(holds, what) {
-  if (!holds) throw new Error(what);
-}
-
-const { chains, accounts } = await (await fetch(`${url}/sandbox`)).json();
+const { chains, accounts } = await readSandbox();
 const account = (role) => accounts.find((each) => each.role === role);
-const { rpcUrl } = chains.find((each) => each.chain === chain);
 
-// The native door: an agent of its own, which signs and broadcasts.
-const native = await nativeClient({ url, chain, rpcUrl, agentKey: account('agent').privateKey, trader: account('trader').address });
-let position;
-await step('native', 'open 0.05 BTC at the market', async () => {
-  const order = await native.create({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10' });
-  expect(order.status === 'filled', `the order is ${order.status}`);
-  position = { id: order.fill.positionId, price: Number(order.fill.price) };
-  return `filled at ${order.fill.price}`;
-});
-await step('native', 'move the stop loss', async () => {
-  const hash = await native.protect(position.id, { sl: (position.price * 0.95).toFixed(2) });
-  return `mined ${hash.slice(0, 10)}…`;
-});
-await step('native', 'close it', async () => {
-  const order = await native.close(position.id);
-  expect(order.status === 'filled', `the close is ${order.status}`);
-  return `filled at ${order.fill.price}`;
-});
-native.end();
+/** What keeps the demo from running, in a sentence that says what to do. */
+function give(up) {
+  console.error(up);
+  process.exit(1);
+}
+
+async function readSandbox() {
+  const [health, sandbox] = await Promise.all(['/health', '/sandbox'].map((path) => fetch(url + path).catch(() => null)));
+  if (health === null) give(`No gateway answers at ${url}: run npm start in another terminal, and wait until it says that it is ready.`);
+  const { mode } = await health.json().catch(() => ({}));
+  if (health.status === 503) give(`The gateway at ${url} is still starting: wait until it says that it is ready.`);
+  if (mode === undefined) give(`Another program answers at ${url}: give the address that npm start prints, npm run demo -- <address>.`);
+  if (mode !== 'sandbox') give(`The gateway at ${url} is one of production: the demo trades in a sandbox only (npm start).`);
+  if (!sandbox.ok) give(`The sandbox at ${url} answers local programs only: run the demo on the same machine.`);
+  return sandbox.json();
+}
+
+// The native API: an agent that signs and sends its own transactions.
+function nativeSide() {
+  const { rpcUrl } = chains.find((each) => each.chain === chain);
+  const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl });
+  const order = { market: 'BTC/USD', side: 'long', size: '0.05', leverage: '10' };
+  const filled = ({ status, reason, fill }) =>
+    status === 'filled' ? `${shorten(fill.size)} at ${shorten(fill.price)}` : fail(`${status} ${reason}`);
+  let [opened, rested] = [null, null];
+  return {
+    'open at the market': async () => filled((opened = await client.execute('createOrder', { ...order, type: 'market' }))),
+    'rest a limit order': async () => {
+      const price = shorten(Number(opened.fill.price) * 0.8);
+      rested = await client.execute('createOrder', { ...order, type: 'limit', price });
+      return rested.status === 'open' ? `at ${price}` : fail(rested.status);
+    },
+    'cancel it': async () => (await client.execute('cancelOrder', { id: rested.id })).status,
+    'set a stop loss': async () => {
+      const sl = shorten(Number(opened.fill.price) * 0.95);
+      await client.execute('updatePosition', { id: opened.fill.positionId, sl });
+      return `at ${sl}`;
+    },
+    'close the position': async () => filled(await client.execute('closePosition', { id: opened.fill.positionId })),
+  };
+}
 
 // The facade: an unmodified client of Hyperliquid, pointed here by one URL. The relayer signs and sends.
-const transport = new HttpTransport({ apiUrl: `${url}/hl/${chain}/` });
-const info = new InfoClient({ transport });
-const exchange = new ExchangeClient({ transport, wallet: new Wallet(account('hl-agent').privateKey) });
-const user = account('hl-trader').address;
-const a = (await info.meta()).universe.findIndex(({ name }) => name === 'ETH');
-const { ETH: mid } = await info.allMids();
-const price = (factor) => Number((Number(mid) * factor).toPrecision(5)).toString();
-const send = async (fields) => (await exchange.order({ orders: [{ a, r: false, ...fields }], grouping: 'na' })).response.data.statuses[0];
+async function facadeSide() {
+  const transport = new HttpTransport({ apiUrl: `${url}/hl/${chain}/` });
+  const info = new InfoClient({ transport });
+  const exchange = new ExchangeClient({ transport, wallet: privateKeyToAccount(account('hl-agent').privateKey) });
+  const user = account('hl-trader').address;
+  const a = (await info.meta()).universe.findIndex(({ name }) => name === 'ETH');
+  const { ETH: mid } = await info.allMids();
+  const price = (factor) => Number((Number(mid) * factor).toPrecision(5)).toString();
+  const send = async (order) => (await exchange.order({ orders: [{ a, r: false, ...order }], grouping: 'na' })).response.data.statuses[0];
+  const filled = ({ filled: fill }) => (fill ? `${fill.totalSz} at ${shorten(fill.avgPx)}` : fail('not filled within the answer'));
+  const held = async () => {
+    const { assetPositions } = await info.clearinghouseState({ user });
+    return assetPositions.find(({ position }) => position.coin === 'ETH')?.position.szi ?? null;
+  };
+  const ioc = { limit: { tif: 'Ioc' } };
+  let rested = null;
+  return {
+    'open at the market': async () => filled(await send({ b: true, p: price(1.05), s: '0.5', t: ioc })),
+    'rest a limit order': async () => {
+      rested = (await send({ b: true, p: price(0.8), s: '0.5', t: { limit: { tif: 'Gtc' } } })).resting;
+      return `at ${price(0.8)}`;
+    },
+    'cancel it': async () => (await exchange.cancel({ cancels: [{ a, o: rested.oid }] })).response.data.statuses[0],
+    'set a stop loss': async () => {
+      const t = { trigger: { isMarket: true, triggerPx: price(0.95), tpsl: 'sl' } };
+      await send({ b: false, r: true, p: price(0.9), s: await held(), t });
+      return `at ${price(0.95)}`;
+    },
+    'close the position': async () => {
+      const said = filled(await send({ b: false, r: true, p: price(0.9), s: await held(), t: ioc }));
+      return (await held()) === null ? said : fail('something is left');
+    },
+  };
+}
 
-await step('hyperliquid', 'market buy 0.5 ETH', async () => {
-  const { filled } = await send({ b: true, p: price(1.05), s: '0.5', t: { limit: { tif: 'Ioc' } } });
-  return `filled ${filled.totalSz} at ${filled.avgPx}`;
-});
-let oid;
-await step('hyperliquid', 'limit buy far below', async () => {
-  ({ oid } = (await send({ b: true, p: price(0.8), s: '0.5', t: { limit: { tif: 'Gtc' } } })).resting);
-  return `resting ${oid}`;
-});
-await step('hyperliquid', 'cancel it', async () => {
-  await exchange.cancel({ cancels: [{ a, o: oid }] });
-  return 'success';
-});
-await step('hyperliquid', 'flatten', async () => {
-  const { assetPositions } = await info.clearinghouseState({ user });
-  const { szi } = assetPositions.find((each) => each.position.coin === 'ETH').position;
-  const { filled } = await send({ b: false, r: true, p: price(0.95), s: szi, t: { limit: { tif: 'Ioc' } } });
-  const after = await info.clearinghouseState({ user });
-  expect(!after.assetPositions.some((each) => each.position.coin === 'ETH'), 'something is left');
-  return `filled ${filled.totalSz} at ${filled.avgPx}`;
-});
+const shorten = (price) => String(Number(Number(price).toPrecision(6)));
+function fail(why) {
+  throw new Error(why);
+}
 
-console.log();
-console.table(rows);
-console.log(process.exitCode === 1 ? 'Some steps failed.' : 'Every step succeeded.');
+const began = performance.now();
+const results = [];
+const WIDTH = 42;
+
+/** Runs the steps of one side, each printed in the column of that side. */
+async function run(column, steps) {
+  for (const [name, work] of Object.entries(steps)) {
+    const since = performance.now();
+    const [outcome, isOk] = await work().then(
+      (said) => [said, true],
+      (error) => [`FAILED: ${error.message}`, false],
+    );
+    const now = performance.now();
+    results.push({ name, column, outcome, ms: Math.round(now - since), isOk });
+    const line = isOk ? `${name}: ${outcome}`.slice(0, WIDTH - 1) : `${name}: ${outcome}`;
+    console.log(
+      `${((now - began) / 1000).toFixed(1).padStart(5)} s  ${column === 0 ? line.padEnd(WIDTH) : ' '.repeat(WIDTH) + line}`.trimEnd(),
+    );
+    if (!isOk) return; // the steps after it need what it made
+  }
+}
+
+console.log(`Watch it: ${url}/ and ${url}/account\n`);
+console.log(`         ${'native API, 0.05 BTC'.padEnd(WIDTH)}Hyperliquid client, 0.5 ETH`);
+const sides = [nativeSide(), await facadeSide()];
+await Promise.all(sides.map((steps, column) => run(column, steps)));
+
+const cell = (name, column) => {
+  const found = results.find((each) => each.name === name && each.column === column);
+  if (found === undefined) return 'not reached';
+  return found.isOk ? `${String(found.ms).padStart(5)} ms` : 'FAILED';
+};
+console.log(`\n${'step'.padEnd(22)}${'native API'.padStart(12)}${'Hyperliquid'.padStart(14)}`);
+for (const name of Object.keys(sides[0])) console.log(`${name.padEnd(22)}${cell(name, 0).padStart(12)}${cell(name, 1).padStart(14)}`);
+const isWhole = results.length === 2 * Object.keys(sides[0]).length && results.every(({ isOk }) => isOk);
+if (!isWhole) process.exitCode = 1;
+console.log(`\n${isWhole ? 'Every step succeeded' : 'Some steps failed'}, in ${((performance.now() - began) / 1000).toFixed(1)} s.`);

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -9,10 +12,11 @@ let sandbox: TestVenue;
 beforeAll(async () => (sandbox = await sharedVenue()));
 afterAll(() => sandbox.stop());
 
+const scriptOf = (name: string): string => path.resolve(import.meta.dirname, '../../examples', name);
+
 const run = async (name: string): Promise<string[]> => {
-  const script = path.resolve(import.meta.dirname, '../../examples', name);
   try {
-    const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 100_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [scriptOf(name), sandbox.url], { timeout: 100_000 });
     return stdout.trimEnd().split('\n');
   } catch (error) {
     // What it printed says which step failed, and why.
@@ -22,14 +26,34 @@ const run = async (name: string): Promise<string[]> => {
 };
 
 describe('the examples', () => {
-  it('npm run demo goes through both doors, and every step succeeds', async () => {
-    expect((await run('demo.mjs')).at(-1)).toBe('Every step succeeded.');
+  it('npm run demo goes through both doors, says where to watch it, and ends with a table', async () => {
+    const lines = await run('demo.mjs');
+    expect(lines[0]).toBe(`Watch it: ${sandbox.url}/ and ${sandbox.url}/account`);
+    expect(lines.at(-1)).toMatch(/^Every step succeeded, in \d+\.\d s\.$/);
+    const table = lines.slice(lines.findIndex((line) => line.startsWith('step ')) + 1, -2);
+    expect(table).toHaveLength(5);
+    for (const row of table) expect(row).toMatch(/^[a-z ]+? +\d+ ms +\d+ ms$/);
+    expect(lines.filter((line) => line.length > 100)).toEqual([]);
   });
 
-  it('the native bot opens, protects and closes', async () => {
-    expect(await run('native-bot.mjs')).toEqual([
+  it.each([
+    ['no gateway answers', 'http://127.0.0.1:9', /^No gateway answers at http:\/\/127\.0\.0\.1:9: run npm start in another terminal/],
+    ['another program answers', null, /^Another program answers at http:\/\/127\.0\.0\.1:\d+: give the address that npm start prints/],
+  ])('npm run demo says what to do when %s', async (_what, address, sentence) => {
+    const other = createServer((_request, response) => response.end('hello'));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const at = address ?? `http://127.0.0.1:${(other.address() as AddressInfo).port}`;
+    const failed = await promisify(execFile)(process.execPath, [scriptOf('demo.mjs'), at]).catch((error: unknown) => error);
+    other.close();
+    expect(failed).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(sentence) as string });
+  });
+
+  it('the native agent, in less than sixty lines, opens, protects and closes', async () => {
+    expect(readFileSync(scriptOf('native-agent.mjs'), 'utf8').split('\n').length).toBeLessThanOrEqual(60);
+    expect(await run('native-agent.mjs')).toEqual([
+      expect.stringMatching(/^quote: \d+(?:\.\d+)?, collateral \d+(?:\.\d+)? USDC$/),
       expect.stringMatching(/^order \d+: filled 0\.0[45]\d* at \d+/),
-      'stop loss moved',
+      expect.stringMatching(/^stop loss at \d+/),
       expect.stringMatching(/^close \d+: filled at \d+/),
     ]);
   });
