@@ -22,7 +22,7 @@ import { expectRelayInvariants } from '../harness/checks/relay-invariants.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 
-/** Two replicas on a database server of their own, one of them deaf to notices, through everything a night can bring. */
+/** Two replicas on a database server of their own, one of which receives no database notifications, through kills, cuts and restarts. */
 
 const TAKEOVER_MS = 10_000;
 
@@ -37,7 +37,7 @@ beforeAll(async () => {
   sandbox = await startOwnVenue({ SANDBOX_BLOCK_MS: '200' });
   sandbox.controls.prices.jump(0, '60000');
   folder = await makeTemporaryFolder('diamond-gateway-cluster');
-  server = await startEmbeddedPostgres({ folder, log: createRecordedLog(), clock: systemClock, durable: true }); // it is killed, and has to keep what it took
+  server = await startEmbeddedPostgres({ folder, log: createRecordedLog(), clock: systemClock, durable: true }); // it is killed, and must keep what it committed
   cluster = await startCluster(sandbox, { databaseUrl: server.url, secondLine: { isDeaf: true }, settings: { FACADE_HOLD_MS: '8000' } });
   bot = await cluster.newBot();
 }, 120_000);
@@ -66,17 +66,17 @@ const untilReady = (member: Member): Promise<unknown> =>
   );
 
 describe('two replicas', () => {
-  it('answer a bot at the deaf one in time when the other follows the chain', async () => {
-    const [hearing, deaf] = cluster.members;
-    deaf.signal('SIGTERM');
-    await deaf.ended();
-    await deaf.start();
-    await untilOwned(cluster, 'follower', hearing);
-    for (let turn = 0; turn < 3; turn += 1) expect(await bot.send(deaf, market())).toMatchObject(FILLED);
+  it('answer a bot in time at the one without notifications while the other follows the chain', async () => {
+    const [notified, unnotified] = cluster.members;
+    unnotified.signal('SIGTERM');
+    await unnotified.ended();
+    await unnotified.start();
+    await untilOwned(cluster, 'follower', notified);
+    for (let turn = 0; turn < 3; turn += 1) expect(await bot.send(unnotified, market())).toMatchObject(FILLED);
     await expectEverythingInOrder();
   }, 120_000);
 
-  it('live through kill -9 of the database again and again, say 503 and when to come back meanwhile, and lose nothing', async () => {
+  it('survive repeated kill -9 of the database, answer 503 with Retry-After meanwhile, and lose nothing', async () => {
     const agent = await newAgentTrader(cluster.members[0].front, firstChain(sandbox));
     const ways = cluster.members.map(({ front }) => agentTrader(front, firstChain(sandbox), agent.trader, agent.wallet));
     const seen = new Map<string, number>();
@@ -109,7 +109,7 @@ describe('two replicas', () => {
     expect([...seen.keys()].filter((what) => what !== '200')).toEqual(['503 NOT_READY Retry-After yes']);
   }, 240_000);
 
-  it('hand over when one is cut off from the database, which sends nothing more and comes back when it is healed', async () => {
+  it('hand over when one is cut off from the database; it sends nothing more and recovers when reconnected', async () => {
     await Promise.all(cluster.members.map(untilReady));
     const { owner } = await untilOwned(cluster, 'lane');
     const other = otherThan(cluster, owner);
@@ -139,7 +139,7 @@ describe('two replicas', () => {
     expect(await bot.trader.trades()).toHaveLength(before + 8);
   }, 240_000);
 
-  it('hand over when one is stopped in the midst of its work, and nothing is sent or written twice when it goes on', async () => {
+  it('hand over when one is stopped by SIGSTOP, and nothing is sent or written twice when it goes on', async () => {
     await Promise.all(cluster.members.map(untilReady));
     const before = (await bot.trader.trades()).length;
     for (let turn = 0; turn < 4; turn += 1) {
@@ -164,7 +164,7 @@ describe('two replicas', () => {
     expect(await bot.trader.trades()).toHaveLength(before + 4 * 9);
   }, 240_000);
 
-  it('are restarted one after the other under load, and a client with a cursor misses nothing and hears nothing twice', async () => {
+  it('are restarted one after the other under load, and a client with a cursor misses nothing and receives nothing twice', async () => {
     const agent = await newAgentTrader(cluster.members[0].front, firstChain(sandbox), { usdc: '100000' });
     const client = await startResumingClient(agent, firstChain(sandbox), cluster.members);
     const over = new AbortController();
@@ -183,12 +183,12 @@ describe('two replicas', () => {
     over.abort();
     await load;
     const trader = agent.trader.account.address.toLowerCase() as `0x${string}`;
-    const told = async (): Promise<number[]> =>
+    const journalCursors = async (): Promise<number[]> =>
       (await cluster.books.store.journal.after(CLUSTER_CHAIN, trader, 0n, 1_000)).flatMap(({ fact, cursor }) =>
         fact.kind === 'order' ? [Number(cursor)] : [],
       );
-    await eventually(told, (cursors) => cursors.length >= sent);
-    const all = await told();
+    await eventually(journalCursors, (cursors) => cursors.length >= sent);
+    const all = await journalCursors();
     await until(() => client.cursors.length >= all.length, 20_000);
     expect(client.cursors).toEqual(all);
     expect(client.codes).toContain(1012);

@@ -9,14 +9,14 @@ import { expectRelayInvariants } from '../harness/checks/relay-invariants.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { signRequest } from '../harness/traders/signed-request.js';
 
-/** Two gateways as they are run in production, on one database and one chain: whoever asks cannot tell that they are two. */
+/** Two gateways as they are run in production, on one database and one chain: a client sees no difference from a single gateway. */
 
 const WRITE_LIMIT = 12;
 
 let sandbox: TestVenue;
 let cluster: Cluster;
 let bot: ClusterBot;
-/** Not the one that attacks: what is written in a minute counts. */
+/** A second bot, because the attacks use up the write limit of the first. */
 let trusted: ClusterBot;
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-/** What counts in a minute must not straddle its turn. */
+/** Waits where needed, so that a counted minute does not end within a test. */
 const untilMinuteLasts = (): Promise<void> => until(() => Date.now() % 60_000 < 50_000);
 
 const bothWays = (agent: AgentTrader): readonly AgentTrader[] =>
@@ -40,7 +40,7 @@ const bothWays = (agent: AgentTrader): readonly AgentTrader[] =>
 const newAgent = (scope = EVERYTHING): Promise<AgentTrader> =>
   newAgentTrader(cluster.members[0].front, firstChain(sandbox), { usdc: '100000', scope });
 
-/** By turns through both, all at once. */
+/** Sends all requests at once, alternating between both replicas. */
 const attack = <Reply>(count: number, ask: (turn: number) => Promise<Reply>): Promise<Reply[]> =>
   Promise.all(Array.from({ length: count }, (_, turn) => ask(turn)));
 
@@ -49,7 +49,7 @@ const resting = (price: number) => orderAction(order({ p: String(price), t: { li
 const passed = (answers: readonly Answer[]): Answer[] => answers.filter(({ status }) => status < 300);
 
 describe('two replicas under attack', () => {
-  it('take one of twenty copies of a signed request', async () => {
+  it('accept one of twenty copies of a signed request', async () => {
     const { wallet, trader } = await newAgent();
     const path = `/v1/${CLUSTER_CHAIN}/account/${trader.account.address}`;
     const headers = await signRequest(wallet, firstChain(sandbox).definition, { operationId: 'getAccount', method: 'GET', path });
@@ -57,7 +57,7 @@ describe('two replicas under attack', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 401)]);
   });
 
-  it('take one of ten copies of a bot’s signed action', async () => {
+  it('accept one of ten copies of a bot’s signed action', async () => {
     const before = (await bot.trader.trades()).length;
     const body = await signL1(bot.agent, resting(41_000));
     const answers = await attack(10, (turn) => postExchange(cluster.members[turn % 2]?.url() ?? '', CLUSTER_CHAIN, body));
@@ -88,7 +88,7 @@ describe('two replicas under attack', () => {
   });
 });
 
-describe('two replicas of which one dies', () => {
+describe('two replicas of which one is killed', () => {
   it('fill a bot’s order at the one that does not follow the chain, within the held answer', async () => {
     const { owner } = await untilOwned(cluster, 'follower');
     const { owner: lane } = await untilOwned(cluster, 'lane');

@@ -13,29 +13,29 @@ const BOT_ORDERS = 6;
 const BASE = '/v1/arbitrum-sepolia';
 
 let database: TestDatabase;
-let line: DatabaseProxy;
+let proxy: DatabaseProxy;
 let sandbox: TestVenue;
 let agent: AgentTrader;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  line = await openDatabaseLine(database.url);
-  sandbox = await startOwnVenue({ ...BUSY_AGENTS, SANDBOX_BLOCK_MS: '500', DATABASE_URL: line.url });
+  proxy = await openDatabaseLine(database.url);
+  sandbox = await startOwnVenue({ ...BUSY_AGENTS, SANDBOX_BLOCK_MS: '500', DATABASE_URL: proxy.url });
   agent = await newAgentTrader(sandbox, firstChain(sandbox));
 }, 60_000);
 afterAll(async () => {
   await sandbox.stop();
-  await line.close();
+  await proxy.close();
   await database.drop();
 });
 
-/** Statements that were asked with every request. What the gateway asks by itself, now and then, comes less often than that. */
+/** Statements that ran with every request. Statements of the gateway's own timers run less often than that. */
 async function perRequest(ask: () => Promise<{ readonly status: number }>): Promise<string[]> {
   await ask();
-  line.roundTrips();
+  proxy.roundTrips();
   for (let turn = 0; turn < REQUESTS; turn += 1) expect((await ask()).status).toBe(200);
   const counts = new Map<string, number>();
-  for (const text of line.roundTrips()) counts.set(text, (counts.get(text) ?? 0) + 1);
+  for (const text of proxy.roundTrips()) counts.set(text, (counts.get(text) ?? 0) + 1);
   return [...counts].flatMap(([text, count]) => Array.from({ length: Math.floor(count / REQUESTS) }, () => text));
 }
 
@@ -56,18 +56,18 @@ describe('a request costs the database', () => {
     ['listPositions', '/positions', 1],
     ['listOpenOrders', '/orders', 2],
     ['listEvents', '/events', 1],
-  ] as const)('one round trip to be let in when it is signed, and what it asks for: %s', async (operationId, path, reads) => {
+  ] as const)('one round trip for admission when it is signed, and one for each read: %s', async (operationId, path, reads) => {
     const asked = await perRequest(signed(operationId, `/account/${agent.trader.account.address}${path}`));
     expect(asked.filter(isAdmission)).toHaveLength(1);
     expect(asked.filter((text) => !isAdmission(text))).toHaveLength(reads);
   });
 
-  it('less than that when many come at once: they are let in together', async () => {
-    line.roundTrips();
+  it('less than that when many come at once: they are admitted in batches', async () => {
+    proxy.roundTrips();
     const ask = signed('listPositions', `/account/${agent.trader.account.address}/positions`);
     const answers = await Promise.all(Array.from({ length: REQUESTS }, ask));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    expect(line.roundTrips().filter(isAdmission).length).toBeLessThan(REQUESTS / 2);
+    expect(proxy.roundTrips().filter(isAdmission).length).toBeLessThan(REQUESTS / 2);
   });
 
   describe("for a bot's order until it is in the relayer's queue", () => {
@@ -78,25 +78,25 @@ describe('a request costs the database', () => {
       return (await postExchange(sandbox.url, 'arbitrum-sepolia', await signL1(bot, orderAction(wire)))).body;
     };
     const tripsTo = (table: RegExp, asked: readonly string[]): number => asked.filter((text) => table.test(text)).length;
-    /** What the two statements of an order do, no other statement does. */
+    /** Only the two statements of an order touch these tables. */
     const ITS_TABLES = /insert into (?:signer_nonces|relay_actions|exchange_orders|relay_jobs)|from (?:leverage_settings|relay_wallets)/;
 
-    it('two round trips: it is let in and kept, then placed with what sends it', async () => {
+    it('two round trips: one admits and stores the action, one places the order with its job', async () => {
       expect(await place()).toMatchObject({ status: 'ok' });
-      line.roundTrips();
+      proxy.roundTrips();
       for (let count = 0; count < BOT_ORDERS; count += 1) expect(JSON.stringify(await place())).toContain('"resting"');
-      const asked = line.roundTrips();
+      const asked = proxy.roundTrips();
       expect(tripsTo(/insert into signer_nonces/, asked)).toBe(BOT_ORDERS);
       expect(tripsTo(/insert into relay_jobs/, asked)).toBe(BOT_ORDERS);
       expect(tripsTo(ITS_TABLES, asked)).toBe(2 * BOT_ORDERS);
     });
 
-    it('less than that when many come at once: they travel together', async () => {
+    it('less than that when many come at once: they are sent in batches', async () => {
       await place();
-      line.roundTrips();
+      proxy.roundTrips();
       const answers = await Promise.all(Array.from({ length: BOT_ORDERS }, place));
       expect(JSON.stringify(answers).split('"resting"')).toHaveLength(BOT_ORDERS + 1);
-      expect(tripsTo(ITS_TABLES, line.roundTrips())).toBeLessThan(2 * BOT_ORDERS);
+      expect(tripsTo(ITS_TABLES, proxy.roundTrips())).toBeLessThan(2 * BOT_ORDERS);
     });
   });
 });

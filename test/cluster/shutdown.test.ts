@@ -18,7 +18,7 @@ import { expectRelayInvariants } from '../harness/checks/relay-invariants.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { connect } from '../native-api/ws/socket-client.js';
 
-/** How a gateway of production ends: with a word to everybody, and not a moment later than it has to. */
+/** How a gateway of production ends: it answers or closes every connection, and takes no longer than it must. */
 
 let sandbox: TestVenue;
 let cluster: Cluster;
@@ -43,7 +43,7 @@ async function ended(member: Member, signal: NodeJS.Signals = 'SIGTERM'): Promis
   return member.ended();
 }
 
-/** Headers promise a body that never ends. */
+/** A request whose headers announce a body that never arrives. */
 function hangingRequest(url: string): Promise<void> {
   const { port } = new URL(url);
   return new Promise((resolve) => {
@@ -55,7 +55,7 @@ function hangingRequest(url: string): Promise<void> {
   });
 }
 
-/** It opens a line and never answers the goodbye. */
+/** A client that opens a WebSocket and never answers the close frame. */
 function silentSocket(url: string): Promise<void> {
   const { port } = new URL(url);
   return new Promise((resolve) => {
@@ -98,7 +98,7 @@ const refusesConnections = (url: string): Promise<boolean> =>
   });
 
 describe('a gateway that is asked to end', () => {
-  it('answers what it holds, closes its sockets with 1012, lets nobody in, and hands chain and lane over at once', async () => {
+  it('answers held requests, closes its sockets with 1012, refuses connections, and hands chain and lane over at once', async () => {
     const { owner: leaving } = await untilOwned(cluster, 'follower');
     const staying = otherThan(cluster, leaving);
     const chain = firstChain(sandbox);
@@ -146,7 +146,7 @@ describe('a gateway that is asked to end', () => {
     await first.start({ SHUTDOWN_DELAY_MS: '3000' });
   }, 60_000);
 
-  it('says in /ready that it ends while a balancer may still ask, and ends at once when it is told twice', async () => {
+  it('says in /ready that it ends while a balancer may still ask, and ends at once on a second signal', async () => {
     const [member] = cluster.members;
     await hangingRequest(member.url());
     member.signal('SIGTERM');
@@ -156,9 +156,9 @@ describe('a gateway that is asked to end', () => {
     );
     expect(ready.body).toMatchObject({ ready: false, stopping: true, database: { ready: true } });
     const since = Date.now();
-    const told = setInterval(() => member.signal('SIGINT'), 100);
+    const signalling = setInterval(() => member.signal('SIGINT'), 100);
     await member.ended();
-    clearInterval(told);
+    clearInterval(signalling);
     expect(Date.now() - since).toBeLessThan(2_000);
   }, 60_000);
 });

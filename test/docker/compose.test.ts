@@ -72,11 +72,11 @@ describe('compose.yaml', () => {
   });
 
   it.each(services.filter(([, { build, healthcheck }]) => build === undefined && healthcheck?.disable !== true))(
-    'knows whether %s is well',
+    'has a health check for %s',
     (_name, { healthcheck }) => expect(healthcheck?.test?.[0]).toBe('CMD'),
   );
 
-  it('waits for those that another one needs', () => {
+  it('starts a service after those it depends on', () => {
     for (const name of gateways)
       expect(serviceOf(name).depends_on).toEqual({
         migrate: { condition: 'service_completed_successfully' },
@@ -91,7 +91,7 @@ describe('compose.yaml', () => {
     for (const name of [...gateways, 'sandbox']) expect(parseInt(serviceOf(name).stop_grace_period ?? '', 10)).toBeGreaterThan(10);
   });
 
-  it('shows the world the load balancer alone, and the database nobody but the gateways', () => {
+  it('publishes the load balancer alone, and connects the database to the gateways only', () => {
     const open = services.filter(([, { ports }]) => ports.some((port) => !port.startsWith('127.0.0.1:'))).map(([name]) => name);
     expect(open).toEqual(['load-balancer']);
     expect(serviceOf('postgres')).toMatchObject({ ports: [], networks: ['data'] });
@@ -167,7 +167,7 @@ describe('make-secrets.sh', () => {
   });
 });
 
-describe('the eyes of compose.yaml', () => {
+describe('the observability of compose.yaml', () => {
   const Jobs = z.object({
     rule_files: z.array(z.string()),
     scrape_configs: z.array(
@@ -181,24 +181,24 @@ describe('the eyes of compose.yaml', () => {
   const { rule_files, scrape_configs } = parsed('docker/prometheus/prometheus.yml', Jobs);
   const jobOf = (name: string) => scrape_configs.find(({ job_name }) => job_name === name);
 
-  it('are on every gateway, with the token that opens its metrics', () => {
+  it('scrapes every gateway, with the token that opens its metrics', () => {
     const job = jobOf('gateway');
     expect(job?.static_configs.flatMap(({ targets }) => targets)).toEqual(gateways.map((name) => `${name}:8080`));
     expect(serviceOf('prometheus').secrets.map((name) => `/run/secrets/${name}`)).toEqual([job?.authorization?.credentials_file]);
   });
 
-  it('look only at services they share a network with', () => {
+  it('scrapes only services that share a network with Prometheus', () => {
     const seen = scrape_configs.flatMap(({ static_configs }) => static_configs.flatMap(({ targets }) => targets));
     for (const host of seen.map((target) => target.split(':')[0] ?? ''))
       if (host !== 'localhost') expect(serviceOf(host).networks).toEqual(expect.arrayContaining(serviceOf('prometheus').networks));
   });
 
-  it('load rules that are there', () => {
+  it('loads rule files that exist', () => {
     expect(rule_files).toEqual(['/etc/prometheus/alerts.yml']);
     for (const file of rule_files) expect(existsSync(path.join(ROOT, 'docker/prometheus', path.basename(file)))).toBe(true);
   });
 
-  it('show dashboards of the folder that is mounted, from the Prometheus that is there', () => {
+  it('shows the dashboards of the mounted folder, with data of its Prometheus', () => {
     const Sources = z.object({ datasources: z.array(z.object({ uid: z.string(), url: z.string() })) });
     const Providers = z.object({ providers: z.array(z.object({ options: z.object({ path: z.string() }) })) });
     const { datasources } = parsed('docker/grafana/provisioning/datasources/prometheus.yaml', Sources);

@@ -11,7 +11,7 @@ const bases = stages.map(({ base }) => base).filter((base) => !names.has(base));
 const Package = z.object({ version: z.string(), engines: z.object({ node: z.string() }) });
 const { version, engines } = Package.parse(JSON.parse(readText('package.json')));
 
-/** The line of Node that images are built on. */
+/** The release line of Node that images are built on. */
 const LTS = 24;
 
 const wordsOf = (target: string, word: string): string[] =>
@@ -38,7 +38,7 @@ describe('the Dockerfile', () => {
   });
 
   it.each(['gateway', 'sandbox'])(
-    'starts the %s without a shell, as nobody special, with a health check and the signal it drains on',
+    'starts the %s without a shell, as an unprivileged user, with a health check and the signal it drains on',
     (target) => {
       const [user] = wordsOf(target, 'USER').slice(-1);
       expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/);
@@ -50,12 +50,16 @@ describe('the Dockerfile', () => {
     },
   );
 
-  it.each(['gateway', 'sandbox'])('tells the %s its commit, and its labels the commit and the version of the package', (target) => {
-    expect(wordsOf(target, 'ENV')).toContain('COMMIT=$COMMIT');
-    expect(wordsOf(target, 'LABEL').join()).toMatch(/image\.version="\$VERSION".*image\.revision="\$COMMIT"/);
-    for (const { instructions } of stages)
-      for (const { word, text } of instructions) if (word === 'ARG' && text.startsWith('VERSION')) expect(text).toBe(`VERSION=${version}`);
-  });
+  it.each(['gateway', 'sandbox'])(
+    'sets the commit of the %s in its environment, and commit and package version in its labels',
+    (target) => {
+      expect(wordsOf(target, 'ENV')).toContain('COMMIT=$COMMIT');
+      expect(wordsOf(target, 'LABEL').join()).toMatch(/image\.version="\$VERSION".*image\.revision="\$COMMIT"/);
+      for (const { instructions } of stages)
+        for (const { word, text } of instructions)
+          if (word === 'ARG' && text.startsWith('VERSION')) expect(text).toBe(`VERSION=${version}`);
+    },
+  );
 
   it('copies only what the builder is shown', () => {
     const isShown = createContextFilter();

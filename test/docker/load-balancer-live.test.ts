@@ -29,7 +29,7 @@ const portOf = (server: Server): number => {
   return typeof address === 'object' && address !== null ? address.port : 0;
 };
 
-/** Stands where a gateway stands. */
+/** An upstream server in place of a gateway. */
 async function startUpstream(name: string): Promise<Upstream> {
   const plain: RequestListener = (_request, response) => void response.end(name);
   const server = createServer((incoming, response) => {
@@ -129,21 +129,21 @@ live('HAProxy with these settings', () => {
     expect([...names].sort()).toEqual(['gateway-1', 'gateway-2']);
   });
 
-  it('tells a gateway who is calling, whatever the caller says itself', async () => {
+  it('forwards the address of the client, whatever X-Forwarded-For the client sends', async () => {
     await fetch(`${url}/v1/arbitrum`, { headers: { 'X-Forwarded-For': '203.0.113.9' } });
     const forwarded = seen()[0]?.headers['x-forwarded-for'];
     expect(clientAddress('172.18.0.5', String(forwarded), 1)).toBe('127.0.0.1');
   });
 
   it.each(['/metrics', '/METRICS', '//metrics', '/%6detrics', '/relayer/status', '/Relayer', '/sandbox', '/relayer?a=b'])(
-    'does not let the world see %s',
+    'does not publish %s',
     async (place) => {
       expect(await statusOf(place)).toBe(404);
       expect(seen()).toEqual([]);
     },
   );
 
-  it('lets the operator see them, and the world what only begins alike', async () => {
+  it('serves them to the operator, and publishes paths that only begin alike', async () => {
     expect((await fetch(`${operatorUrl}/relayer/status`)).status).toBe(200);
     expect(await statusOf('/metricsandmore')).toBe(200);
   });
@@ -164,7 +164,7 @@ live('HAProxy with these settings', () => {
     for (const [at, gateway] of gateways.entries()) gateway.behave = (_request, response) => void response.end(`gateway-${at + 1}`);
   });
 
-  it('holds a line open in both directions', async () => {
+  it('holds a WebSocket open in both directions', async () => {
     const socket = new WebSocket(`${url.replace('http', 'ws')}/hl/arbitrum/ws`);
     await once(socket, 'open');
     const echo = once(socket, 'message');
@@ -173,7 +173,7 @@ live('HAProxy with these settings', () => {
     socket.terminate();
   });
 
-  it('leaves out a gateway that is not ready, and asks those that live when none is', async () => {
+  it('skips a gateway that is not ready, and uses live ones when none is ready', async () => {
     const answer = async (): Promise<string> => (await fetch(`${url}/v1`)).text();
     const [first, second] = gateways;
     if (first === undefined || second === undefined) throw new Error('Two are needed.');
@@ -200,7 +200,7 @@ live('HAProxy with these settings', () => {
     );
   });
 
-  it('tells Prometheus how it is', async () => {
+  it('exposes its metrics for Prometheus', async () => {
     expect(await (await fetch(`${figuresUrl}/metrics`)).text()).toContain('haproxy_backend_status');
     expect((await fetch(`${figuresUrl}/alive`)).status).toBe(200);
   });

@@ -20,7 +20,7 @@ const answers = [...settings.matchAll(/status (\d+) content-type "([^"]+)" strin
   body: JSON.parse(body) as unknown,
 }));
 
-const told = ({ code, message, details }: GatewayError): unknown => ({ code, message, details });
+const bodyOf = ({ code, message, details }: GatewayError): unknown => ({ code, message, details });
 
 describe('the load balancer', () => {
   it.each(['ready_gateways', 'any_gateway'])('spreads %s over every gateway there is, at the port it listens on', (name) => {
@@ -28,7 +28,7 @@ describe('the load balancer', () => {
     expect(servers).toEqual(gateways.map((gateway) => [gateway, `${gateway}:${compose.services[gateway]?.environment['PORT'] ?? ''}`]));
   });
 
-  it('prefers gateways that can serve every chain, and asks whoever lives when none can', () => {
+  it('prefers gateways that can serve every chain, and uses live ones when none can', () => {
     expect(sectionOf('backend ready_gateways')).toContain('option httpchk GET /ready\n');
     expect(sectionOf('backend any_gateway')).toContain('option httpchk GET /health\n');
     for (const name of ['public', 'operator'])
@@ -37,23 +37,23 @@ describe('the load balancer', () => {
       );
   });
 
-  it('listens where compose.yaml says, and is what the gateways believe about addresses', () => {
+  it('listens where compose.yaml says, and forwards the client address to the gateways', () => {
     const published = compose.services['load-balancer']?.ports.map((port) => port.split(':').at(-1));
     const bound = ['public', 'operator'].map((name) => /bind :(\d+)/.exec(sectionOf(`frontend ${name}`))?.[1]);
     expect(published).toEqual(bound);
     for (const name of ['public', 'operator']) expect(sectionOf(`frontend ${name}`)).toContain('option forwardfor\n');
   });
 
-  it('waits longer than any answer is held, and lets sockets be', () => {
+  it('waits longer than any answer is held, and keeps sockets open', () => {
     expect(secondsOf('server')).toBeGreaterThan(2 * MAX_WAIT_SECONDS);
     expect(secondsOf('client')).toBeGreaterThanOrEqual(secondsOf('server'));
     expect(settings).toMatch(/^ +timeout tunnel 1h$/m);
   });
 
-  it('may open a file for both ends of every line it takes', () => {
-    const lines = Number(/^ +maxconn (\d+)$/m.exec(sectionOf('global'))?.[1]);
-    expect(compose.services['load-balancer']?.ulimits?.nofile).toBeGreaterThan(2 * lines);
-    for (const name of gateways) expect(compose.services[name]?.ulimits?.nofile).toBeGreaterThan(lines);
+  it('may open a file for both ends of every connection', () => {
+    const connections = Number(/^ +maxconn (\d+)$/m.exec(sectionOf('global'))?.[1]);
+    expect(compose.services['load-balancer']?.ulimits?.nofile).toBeGreaterThan(2 * connections);
+    for (const name of gateways) expect(compose.services[name]?.ulimits?.nofile).toBeGreaterThan(connections);
   });
 
   it('keeps an idle client for 75 seconds, and leaves an idle connection before a gateway closes it', () => {
@@ -67,19 +67,19 @@ describe('the load balancer', () => {
     expect([...settings.matchAll(/^ +retry-on (.*)$/gm)].map(([, when]) => when)).toEqual(['conn-failure']);
   });
 
-  it('speaks as the gateway does where it answers itself', () => {
+  it('answers in the format of the gateway where it answers itself', () => {
     const type = 'application/json; charset=utf-8';
     const tooLarge = new GatewayError('VALIDATION_ERROR', {
       issues: [{ path: '', message: `must not exceed ${BODY_LIMIT_BYTES / 1024} KiB` }],
     });
     expect(answers).toEqual([
-      { status: 503, type, body: told(new GatewayError('NOT_READY', { reason: 'no gateway can be reached' })) },
-      { status: 404, type, body: told(new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' })) },
-      { status: tooLarge.status, type, body: told(tooLarge) },
+      { status: 503, type, body: bodyOf(new GatewayError('NOT_READY', { reason: 'no gateway can be reached' })) },
+      { status: 404, type, body: bodyOf(new GatewayError('UNSUPPORTED', { reason: 'There is nothing at this path.' })) },
+      { status: tooLarge.status, type, body: bodyOf(tooLarge) },
     ]);
   });
 
-  it('takes bodies as long as both doors do', () => {
+  it('takes bodies as long as both APIs do', () => {
     const limits = [...settings.matchAll(/req\.body_size gt (\d+)/g)].map(([, bytes]) => Number(bytes));
     expect([...limits, FACADE_LIMIT_BYTES]).toEqual([BODY_LIMIT_BYTES, BODY_LIMIT_BYTES]);
   });
