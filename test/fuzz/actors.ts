@@ -14,7 +14,7 @@ import { postExchange } from '../harness/hyperliquid/exchange.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import type { FrameInput, HttpInput, Signing } from './input.js';
 
-/** The keys of a venue that inputs are signed with: funded traders and their agents, and strangers that own nothing. */
+/** The keys of a venue that inputs are signed with: funded traders and their agents, and keys that own nothing. */
 export interface Actors {
   readonly chain: ChainDefinition & { readonly slug: string };
   readonly addresses: readonly string[];
@@ -31,7 +31,7 @@ interface Key {
 
 const keyOf = (privateKey: Hex): Key => ({ address: privateKeyToAccount(privateKey).address, bytes: hexToBytes(privateKey) });
 /** Known to this suite alone, and the same in every run. */
-const strangerKey = (name: string): Key => keyOf(keccak256(toHex(`fuzz ${name}`)));
+const suiteKey = (name: string): Key => keyOf(keccak256(toHex(`fuzz ${name}`)));
 
 export async function createActors(sandbox: TestVenue & { readonly publicToken?: string | null }): Promise<Actors> {
   const native = await loadNativeSigning();
@@ -41,8 +41,8 @@ export async function createActors(sandbox: TestVenue & { readonly publicToken?:
   const { accounts } = sandbox.controls;
   const agent = keyOf(accounts.agent.privateKey);
   const hlAgent = keyOf(accounts['hl-agent'].privateKey);
-  const master = strangerKey('master');
-  const stranger = strangerKey('stranger');
+  const master = suiteKey('master');
+  const unknownKey = suiteKey('stranger');
   const serviceName = sandbox.config.serviceName;
   const requestDigest = createRequestDigest(keccak, serviceName);
   const phantom = createPhantomDigest(keccak);
@@ -116,7 +116,7 @@ export async function createActors(sandbox: TestVenue & { readonly publicToken?:
     const hash =
       action === null ? null : attempt(() => actionHash(keccak, action, { nonce: BigInt(own), vault: null, expiresAfter: null }));
     const digest = hash === null ? keccak(Buffer.from(text)) : phantom(hash, 'b');
-    return envelope(text, '', signature(digest, isKnown ? hlAgent : stranger), own);
+    return envelope(text, '', signature(digest, isKnown ? hlAgent : unknownKey), own);
   };
 
   const signUser = (text: string): string => {

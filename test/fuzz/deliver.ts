@@ -1,6 +1,6 @@
 import type { Actors } from './actors.js';
 import { createHttpConnection, readAnswer, sendRaw, type HttpAnswer, type HttpConnection } from './http-client.js';
-import { LAST_ID, type FrameInput, type HttpInput, type Numbered, type RawInput, type SequenceInput, type SocketDoor } from './input.js';
+import { LAST_ID, type FrameInput, type HttpInput, type Numbered, type RawInput, type SequenceInput, type SocketApi } from './input.js';
 import { REQUEST_ID, type Watch } from './watch.js';
 import { handshakeOf, openFrameSocket, type FrameSocket } from './ws-client.js';
 
@@ -25,7 +25,7 @@ export interface DeliveryOptions {
 }
 
 const CONNECTIONS = 24;
-const SOCKETS_PER_DOOR = 4;
+const SOCKETS_PER_API = 4;
 const RAW_AT_ONCE = 6;
 const FRAMES_AT_ONCE = 20;
 /** Below the messages a socket may send at once. */
@@ -48,7 +48,7 @@ export function addressOf(index: number): string {
 export function createDelivery({ port, actors, watch }: DeliveryOptions): Delivery {
   const counts: Delivery['counts'] = { answered: 0, admitted: 0, limited: 0, unsent: 0, byStatus: new Map() };
   const connections = Array.from({ length: CONNECTIONS }, () => createHttpConnection(port));
-  const sockets: Record<SocketDoor, (FrameSocket | null)[]> = { v1: [], hl: [] };
+  const sockets: Record<SocketApi, (FrameSocket | null)[]> = { v1: [], hl: [] };
   const used = new WeakMap<FrameSocket, number>();
   let probes = 0;
 
@@ -99,42 +99,42 @@ export function createDelivery({ port, actors, watch }: DeliveryOptions): Delive
     if (answer !== null && answer.status >= 500) judge(index, answer, false);
   };
 
-  const socketAt = async (door: SocketDoor, place: number, index: number): Promise<FrameSocket | null> => {
-    const known = sockets[door][place] ?? null;
+  const socketAt = async (api: SocketApi, place: number, index: number): Promise<FrameSocket | null> => {
+    const known = sockets[api][place] ?? null;
     if (known !== null && known.closeCode() === null && (used.get(known) ?? 0) < FRAMES_PER_SOCKET) return known;
     known?.close();
     const headers = [`X-Forwarded-For: ${addressOf(index)}`, `X-Request-Id: fuzz-socket-${index}`];
-    const made = await openFrameSocket(port, handshakeOf(door, actors.chain.slug, headers));
-    sockets[door][place] = made;
+    const made = await openFrameSocket(port, handshakeOf(api, actors.chain.slug, headers));
+    sockets[api][place] = made;
     return made;
   };
 
-  const probeOf = (door: SocketDoor): { readonly payload: Buffer; readonly answer: string } => {
+  const probeOf = (api: SocketApi): { readonly payload: Buffer; readonly answer: string } => {
     const name = `PRB${(probes += 1)}`;
-    if (door === 'v1')
+    if (api === 'v1')
       return { payload: Buffer.from(`{"op":"unsubscribe","channel":"book","market":"${name}/USD"}`), answer: `${name}/USD` };
     return { payload: Buffer.from(`{"method":"unsubscribe","subscription":{"type":"allMids","dex":"${name}"}}`), answer: name };
   };
 
   /** Frames have no answer each: behind some of them goes one whose answer is known, and it comes only if the socket still serves. */
-  const sendFrames = async (door: SocketDoor, place: number, batch: readonly (Numbered & { input: FrameInput })[]): Promise<void> => {
+  const sendFrames = async (api: SocketApi, place: number, batch: readonly (Numbered & { input: FrameInput })[]): Promise<void> => {
     const [first] = batch;
-    const socket = first === undefined ? null : await socketAt(door, place, first.index);
+    const socket = first === undefined ? null : await socketAt(api, place, first.index);
     if (socket === null) return void (counts.unsent += batch.length);
     for (const { index } of batch) watch.enter(index);
     for (const { input } of batch) socket.send(actors.signFrame(input), input.isBinary);
     used.set(socket, (used.get(socket) ?? 0) + batch.length + 1);
-    const probe = probeOf(door);
+    const probe = probeOf(api);
     socket.send(probe.payload, false);
-    const isHeard = await socket.hears(probe.answer);
+    const isReceived = await socket.receives(probe.answer);
     counts.answered += batch.length;
     const code = socket.closeCode();
-    if (isHeard === null) socket.close();
-    if (isHeard === null || (!isHeard && !FAIR_CLOSES.has(code ?? 0)))
+    if (isReceived === null) socket.close();
+    if (isReceived === null || (!isReceived && !FAIR_CLOSES.has(code ?? 0)))
       watch.report({
         kind: 'socket',
-        signature: `${door} ${isHeard === null ? 'silent' : `closed ${code}`}`,
-        text: isHeard === null ? `the /${door} socket no longer answers` : `the /${door} socket ended with ${code}`,
+        signature: `${api} ${isReceived === null ? 'silent' : `closed ${code}`}`,
+        text: isReceived === null ? `the /${api} socket no longer answers` : `the /${api} socket ended with ${code}`,
         index: null,
       });
     for (const { index } of batch) watch.leave(index);
@@ -142,11 +142,11 @@ export function createDelivery({ port, actors, watch }: DeliveryOptions): Delive
 
   const isFrame = (each: Numbered): each is Numbered & { input: FrameInput } => each.input.kind === 'frame';
 
-  const deliverFrames = async (door: SocketDoor, place: number, queue: (Numbered & { input: FrameInput })[]): Promise<void> => {
+  const deliverFrames = async (api: SocketApi, place: number, queue: (Numbered & { input: FrameInput })[]): Promise<void> => {
     // Bytes that are no text end the socket, and with it what was sent behind them.
     while (queue.length > 0)
       await sendFrames(
-        door,
+        api,
         place,
         queue.splice(0, FRAMES_AT_ONCE).sort((a, b) => Number(endsSocket(a.input)) - Number(endsSocket(b.input))),
       );
@@ -168,13 +168,13 @@ export function createDelivery({ port, actors, watch }: DeliveryOptions): Delive
     counts,
     async deliver(inputs) {
       const frames = inputs.filter(isFrame);
-      const doors = (['v1', 'hl'] as const).map((door) => ({ door, queue: frames.filter(({ input }) => input.door === door) }));
+      const queues = (['v1', 'hl'] as const).map((api) => ({ api, queue: frames.filter(({ input }) => input.api === api) }));
       const raw = inputs.filter(({ input }) => input.kind === 'raw').reverse();
       const http = inputs.filter(({ input }) => input.kind === 'http' || input.kind === 'sequence').reverse();
       await Promise.all([
         ...connections.map((connection) => deliverRest(connection, http)),
         ...Array.from({ length: RAW_AT_ONCE }, () => deliverRest(null, raw)),
-        ...doors.flatMap(({ door, queue }) => Array.from({ length: SOCKETS_PER_DOOR }, (_, place) => deliverFrames(door, place, queue))),
+        ...queues.flatMap(({ api, queue }) => Array.from({ length: SOCKETS_PER_API }, (_, place) => deliverFrames(api, place, queue))),
       ]);
     },
     close() {

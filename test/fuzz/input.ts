@@ -19,11 +19,11 @@ export interface HttpInput {
   readonly signing?: Signing;
 }
 
-export type SocketDoor = 'v1' | 'hl';
+export type SocketApi = 'v1' | 'hl';
 
 export interface FrameInput {
   readonly kind: 'frame';
-  readonly door: SocketDoor;
+  readonly api: SocketApi;
   readonly payload: Buffer;
   readonly isBinary: boolean;
   readonly signing?: Signing;
@@ -34,7 +34,7 @@ export interface RawInput {
   readonly kind: 'raw';
   readonly bytes: Buffer;
   /** The bytes follow a WebSocket handshake there. */
-  readonly afterHandshake?: SocketDoor;
+  readonly afterHandshake?: SocketApi;
 }
 
 /** One after the other on one connection. `LAST_ID` in a later step stands for the id that an earlier answer named. */
@@ -89,7 +89,7 @@ export function describeInput(input: Input): string {
   const signing = input.kind === 'raw' ? undefined : input.signing;
   const signed = signing === undefined ? '' : ` signed ${JSON.stringify(signing)}`;
   if (input.kind === 'frame')
-    return `${input.isBinary ? 'binary' : 'text'} frame on /${input.door}/{chain}/ws${signed}: ${literalOf(input.payload)}`;
+    return `${input.isBinary ? 'binary' : 'text'} frame on /${input.api}/{chain}/ws${signed}: ${literalOf(input.payload)}`;
   if (input.kind === 'raw') {
     const where = input.afterHandshake === undefined ? 'on a new connection' : `after the handshake of /${input.afterHandshake}/{chain}/ws`;
     return `bytes ${where}: ${literalOf(input.bytes)}`;

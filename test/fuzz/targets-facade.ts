@@ -89,7 +89,7 @@ const actionText = (tree: Tree, random: Random, changed: number): string => {
 
 function signedTree(materials: Materials, random: Random): { readonly text: string; readonly signing: Signing } {
   if (random.chance(0.2)) return { text: actionText(userTree(random), random, 0.5), signing: { scheme: 'user-signed' } };
-  // A stranger's signature is dear to look at: the service tells which mistake its client may have made.
+  // An unknown signer is expensive: the gateway looks for the mistake that its client may have made.
   const signing: Signing = { scheme: 'l1', isKnown: random.chance(0.97) };
   return { text: actionText(l1Tree(materials, random, random.chance(0.7)), random, 0.55), signing };
 }
@@ -117,7 +117,7 @@ export function facadeFrame(materials: Materials, random: Random): FrameInput {
   const kind = random.int(0, 99);
   if (kind < 2) {
     const { text, signing } = signedTree(materials, random);
-    return { kind: 'frame', door: 'hl', payload: Buffer.from(`__post:${random.int(0, 1_000)}__${text}`), isBinary: false, signing };
+    return { kind: 'frame', api: 'hl', payload: Buffer.from(`__post:${random.int(0, 1_000)}__${text}`), isBinary: false, signing };
   }
   const tree =
     kind < 70
@@ -135,5 +135,5 @@ export function facadeFrame(materials: Materials, random: Random): FrameInput {
               request: objectTree({ type: 'action', payload: objectTree({ action: l1Tree(materials, random, false) }) }),
             })
           : objectTree({ method: 'ping' });
-  return { kind: 'frame', door: 'hl', payload: bodyOf(tree, random, 0.85), isBinary: random.chance(0.02) };
+  return { kind: 'frame', api: 'hl', payload: bodyOf(tree, random, 0.85), isBinary: random.chance(0.02) };
 }

@@ -74,7 +74,7 @@ function wrongCredentials({ example }: Materials, random: Random): [string, stri
 
 const asHeader = (text: string): string => text.replace(/[^\x21-\x7e]/g, '');
 
-export function strangerWrite(materials: Materials, random: Random): HttpInput {
+export function unsignedWrite(materials: Materials, random: Random): HttpInput {
   const operation = random.pick(SIGNED);
   const path = `${pathOf(materials, operation, random, 0.1)}${queryOf(materials, operation.query, random, 0.1)}`;
   const body = operation.body === undefined ? null : bodyOf(treeOf(materials.example(operation.body, random)), random);
@@ -140,7 +140,7 @@ export function masterMessage(materials: Materials, random: Random): HttpInput {
 const ORDER = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
 
 /** An order, and what can be done to it afterwards, each step by its agent. */
-export function orderStory({ slug }: Materials, random: Random): SequenceInput {
+export function orderSequence({ slug }: Materials, random: Random): SequenceInput {
   const step = (operationId: string, method: string, path: string, value?: unknown): HttpInput => {
     const body = value === undefined ? null : bodyOf(treeOf(value), random, 0.4);
     return {
@@ -170,10 +170,10 @@ const FRAMES: readonly z.ZodType[] = [...Object.values(SUBSCRIPTIONS), ...Object
 export function nativeFrame({ example }: Materials, random: Random): FrameInput {
   if (random.chance(0.03)) {
     const payload = Buffer.from('{"op":"auth","apiKey":"__api_key__"}');
-    return { kind: 'frame', door: 'v1', payload, isBinary: false, signing: { scheme: 'api-key' } };
+    return { kind: 'frame', api: 'v1', payload, isBinary: false, signing: { scheme: 'api-key' } };
   }
   const tree = random.chance(0.02)
     ? objectTree({ op: random.pick(['ping', 'pong', 'subscribe', 'x']) })
     : treeOf(example(random.pick(FRAMES), random));
-  return { kind: 'frame', door: 'v1', payload: bodyOf(tree, random, 0.75), isBinary: random.chance(0.02) };
+  return { kind: 'frame', api: 'v1', payload: bodyOf(tree, random, 0.75), isBinary: random.chance(0.02) };
 }

@@ -1,4 +1,4 @@
-import type { HttpInput, RawInput, SocketDoor } from './input.js';
+import type { HttpInput, RawInput, SocketApi } from './input.js';
 import type { Materials } from './materials.js';
 import { bomb, mutateBytes, mutateWord } from './mutate.js';
 import type { Random } from './random.js';
@@ -69,7 +69,7 @@ export const noise = (_materials: Materials, random: Random): RawInput => ({ kin
 
 /** A frame of the WebSocket protocol with any of its fields wrong. */
 export function brokenFrames(_materials: Materials, random: Random): RawInput {
-  const door: SocketDoor = random.chance(0.5) ? 'v1' : 'hl';
+  const api: SocketApi = random.chance(0.5) ? 'v1' : 'hl';
   const frames = Array.from({ length: random.int(1, 4) }, () => {
     const payload = random.chance(0.5) ? randomBytes(random, 125) : Buffer.from('{"method":"ping"}');
     const first = random.chance(0.5) ? random.pick([0x81, 0x82, 0x89, 0x8a, 0x88, 0x01, 0x80]) : random.int(0, 255);
@@ -79,7 +79,7 @@ export function brokenFrames(_materials: Materials, random: Random): RawInput {
       : Buffer.of(masked | random.pick([126, 127]), ...randomBytes(random, 10));
     return Buffer.concat([Buffer.of(first), length, masked === 0 ? Buffer.alloc(0) : Buffer.alloc(4), payload]);
   });
-  return { kind: 'raw', bytes: Buffer.concat(frames), afterHandshake: door };
+  return { kind: 'raw', bytes: Buffer.concat(frames), afterHandshake: api };
 }
 
 const PATHS = [

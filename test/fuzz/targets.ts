@@ -2,7 +2,7 @@ import type { Input, Numbered } from './input.js';
 import type { Materials } from './materials.js';
 import { createRandom, type Random } from './random.js';
 import { facadeFrame, infoQuestion, signedAction, unsignedAction } from './targets-facade.js';
-import { masterMessage, nativeFrame, orderStory, publicRead, signedRequest, strangerWrite } from './targets-native.js';
+import { masterMessage, nativeFrame, orderSequence, publicRead, signedRequest, unsignedWrite } from './targets-native.js';
 import { metricsRead, operatorCall, sandboxCall } from './targets-operator.js';
 import { anyPath, brokenFrames, brokenHead, noise } from './targets-raw.js';
 
@@ -15,10 +15,10 @@ interface Target {
 
 export const TARGETS: readonly Target[] = [
   { name: 'v1 public', share: 190, make: publicRead },
-  { name: 'v1 without credentials', share: 130, make: strangerWrite },
+  { name: 'v1 without credentials', share: 130, make: unsignedWrite },
   { name: 'v1 signed', share: 16, make: signedRequest },
   { name: 'v1 master', share: 40, make: masterMessage },
-  { name: 'v1 order sequence', share: 1, make: orderStory },
+  { name: 'v1 order sequence', share: 1, make: orderSequence },
   { name: 'v1 socket', share: 180, make: nativeFrame },
   { name: 'hl info', share: 120, make: infoQuestion },
   { name: 'hl unsigned', share: 110, make: unsignedAction },

@@ -26,7 +26,7 @@ export const REQUEST_ID = 'fz-';
 const MOST_FINDINGS = 2_000;
 const RECENT = 64;
 
-/** Hears what the service says of itself: errors in its log, and what it lets fall. */
+/** Records the faults of the service: errors in its log, unhandled rejections and uncaught exceptions. */
 export function createWatch(): Watch {
   const findings: Finding[] = [];
   const underWay = new Set<number>();

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
-import type { SocketDoor } from './input.js';
+import type { SocketApi } from './input.js';
 
 /** A WebSocket client that writes any payload as it is, and reads no more than it must. */
 export interface FrameSocket {
   send(payload: Buffer, isBinary: boolean): void;
   /** Resolves with true when a message holds the text, with false when the socket is closed, with null when neither happens in time. */
-  hears(text: string): Promise<boolean | null>;
-  /** The code the service closed with; null while it is open, 0 where it ended without a word. */
+  receives(text: string): Promise<boolean | null>;
+  /** The code the service closed with; null while it is open, 0 where it ended without a close frame. */
   closeCode(): number | null;
   close(): void;
 }
@@ -17,10 +17,10 @@ const BINARY = 0x82;
 const CLOSE = 8;
 const NO_MASK = Buffer.alloc(4);
 
-export const handshakeOf = (door: SocketDoor, slug: string, headers: readonly string[]): Buffer =>
+export const handshakeOf = (api: SocketApi, slug: string, headers: readonly string[]): Buffer =>
   Buffer.from(
     [
-      `GET /${door}/${slug}/ws HTTP/1.1`,
+      `GET /${api}/${slug}/ws HTTP/1.1`,
       'Host: 127.0.0.1',
       'Connection: Upgrade',
       'Upgrade: websocket',
@@ -51,12 +51,12 @@ export function openFrameSocket(port: number, handshake: Buffer): Promise<FrameS
     let received = Buffer.alloc(0);
     let isOpen = false;
     let code: number | null = null;
-    let awaited: { readonly text: string; readonly settle: (isHeard: boolean | null) => void } | null = null;
+    let awaited: { readonly text: string; readonly settle: (isReceived: boolean | null) => void } | null = null;
 
-    const finish = (isHeard: boolean | null): void => {
+    const finish = (isReceived: boolean | null): void => {
       const { settle } = awaited ?? {};
       awaited = null;
-      settle?.(isHeard);
+      settle?.(isReceived);
     };
 
     const frame = (opcode: number, payload: Buffer): void => {
@@ -102,15 +102,15 @@ export function openFrameSocket(port: number, handshake: Buffer): Promise<FrameS
 
     const made: FrameSocket = {
       send: (payload, isBinary) => void socket.write(frameOf(payload, isBinary ? BINARY : TEXT)),
-      hears(text) {
+      receives(text) {
         if (socket.destroyed) return Promise.resolve(false);
         return new Promise((settle) => {
           const late = setTimeout(() => finish(null), ANSWER_MS);
           awaited = {
             text,
-            settle(isHeard) {
+            settle(isReceived) {
               clearTimeout(late);
-              settle(isHeard);
+              settle(isReceived);
             },
           };
         });

@@ -70,7 +70,7 @@ const isBelow = (spans: readonly SeenSpan[], span: SeenSpan | undefined, top: Se
 };
 
 describe('a request', () => {
-  it('of a bot is one trace, from its door over the node to the block', async () => {
+  it('of a bot is one trace, from the facade over the node to the block', async () => {
     const body = await restingOrder();
     const headers = { 'x-request-id': 'order-of-a-bot', traceparent: `00-${PARENT.traceId}-${PARENT.spanId}-01` };
     const answer = await fetch(`${sandbox.url}/hl/${CHAIN}/exchange`, { method: 'POST', headers, body: JSON.stringify(body) });
@@ -79,8 +79,8 @@ describe('a request', () => {
       () => traceOf(PARENT.traceId),
       (seen) => named(seen, 'relay.mined') !== undefined && named(seen, 'facade order') !== undefined,
     );
-    const door = named(spans, 'facade order');
-    expect(door).toMatchObject({
+    const requestSpan = named(spans, 'facade order');
+    expect(requestSpan).toMatchObject({
       parentSpanId: PARENT.spanId,
       attributes: { 'gateway.operation': 'order', 'http.response.status_code': 200, 'gateway.request_id': 'order-of-a-bot' },
     });
@@ -93,7 +93,7 @@ describe('a request', () => {
       'rpc eth_sendRawTransaction',
       'relay.mined',
     ])
-      expect([name, isBelow(spans, named(spans, name), door)]).toEqual([name, true]);
+      expect([name, isBelow(spans, named(spans, name), requestSpan)]).toEqual([name, true]);
     const [broadcast, sent] = [named(spans, 'relay.broadcast'), named(spans, 'rpc eth_sendRawTransaction')];
     expect(sent).toMatchObject({
       parentSpanId: broadcast?.spanId,
@@ -101,7 +101,7 @@ describe('a request', () => {
     });
   });
 
-  it('of a bot at a replica that sends nothing is one trace too, which goes on where it is sent', async () => {
+  it('of a bot at a replica without the lane is one trace too, which goes on at the sending replica', async () => {
     const beside = await startSecondGateway(sandbox, { relays: true });
     try {
       await eventually(
@@ -120,7 +120,7 @@ describe('a request', () => {
       );
       for (const name of ['relay.taken', 'relay.sign', 'relay.store', 'relay.broadcast', 'rpc eth_sendRawTransaction', 'relay.mined'])
         expect([name, isBelow(spans, named(spans, name), named(spans, 'facade order'))]).toEqual([name, true]);
-      // How it was watched is no part of why it was signed.
+      // The trace id is not part of the proof of a signed action.
       const { hashes } = (await sandbox.gateway.store.orders.find(CHAIN, bot.address.toLowerCase() as Address, BigInt(oid))) ?? {
         hashes: [],
       };
@@ -134,7 +134,7 @@ describe('a request', () => {
     }
   });
 
-  it('of the native door is a trace of its own, and one that brings no good parent begins one', async () => {
+  it('of the native API begins a trace of its own where its parent is missing or malformed', async () => {
     for (const traceparent of ['', 'nonsense', `00-${'0'.repeat(32)}-${PARENT.spanId}-01`, `ff-${PARENT.traceId}-${PARENT.spanId}-01`])
       await sandbox.get(`/v1/${CHAIN}/readiness/${bot.address}`, { 'x-request-id': 'a-native-one', traceparent });
     const found = await eventually(
@@ -153,22 +153,22 @@ describe('a request', () => {
     );
   });
 
-  it('on a line of the facade is followed as over HTTP', async () => {
+  it('on a WebSocket of the facade is traced as over HTTP', async () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/hl/${CHAIN}/ws`, { headers: { 'x-request-id': 'a-line-of-a-bot' } });
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(JSON.stringify({ method: 'post', id: 1, request: { type: 'action', payload: await restingOrder() } }));
-    const [door] = await eventually(
+    const [requestSpan] = await eventually(
       () => collector.spans().filter(({ name, attributes }) => name === 'facade order' && attributes['network.protocol.name'] === 'ws'),
       (seen) => seen.length === 1,
     );
     await eventually(
-      () => traceOf(door?.traceId ?? ''),
-      (spans) => isBelow(spans, named(spans, 'relay.broadcast'), door),
+      () => traceOf(requestSpan?.traceId ?? ''),
+      (spans) => isBelow(spans, named(spans, 'relay.broadcast'), requestSpan),
     );
     socket.terminate();
   });
 
-  it('has its name on its answer and on its line of the log, its own where that is harmless', async () => {
+  it('has its request id on its answer and in its log line, the client’s own where it is well-formed', async () => {
     const given = await fetch(`${sandbox.url}/v1/${CHAIN}/readiness/${bot.address}`, { headers: { 'x-request-id': 'mine-1.2:3_4' } });
     expect(given.headers.get('x-request-id')).toBe('mine-1.2:3_4');
     const [line] = await eventually(
@@ -182,16 +182,16 @@ describe('a request', () => {
       status: 200,
       traceId: expect.any(String) as string,
     });
-    for (const [door, init] of [
+    for (const [path, init] of [
       [`/v1/${CHAIN}/markets`, {}],
       [`/hl/${CHAIN}/info`, { method: 'POST', body: '{"type":"meta"}' }],
     ] as const) {
-      const bad = await fetch(`${sandbox.url}${door}`, { ...init, headers: { 'x-request-id': 'a "quoted" one' } });
+      const bad = await fetch(`${sandbox.url}${path}`, { ...init, headers: { 'x-request-id': 'a "quoted" one' } });
       expect(bad.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
     }
   });
 
-  it('of a bot has its name on every line that was written on its way', async () => {
+  it('of a bot has its request id on every log line that it causes', async () => {
     const reply = await fetch(`${sandbox.url}/hl/${CHAIN}/exchange`, {
       method: 'POST',
       headers: { 'x-request-id': 'an-order-to-follow' },
@@ -207,7 +207,7 @@ describe('a request', () => {
 });
 
 describe('no secret', () => {
-  it('is in a log that tells everything, nor in a trace', async () => {
+  it('is in a debug log or in a trace', async () => {
     const agent = await newAgentTrader(sandbox, firstChain(sandbox));
     const bodies = [await restingOrder(), await restingOrder()];
     for (const body of bodies) await postExchange(sandbox.url, CHAIN, body);
@@ -245,7 +245,7 @@ describe('no secret', () => {
       'key-in-a-path',
       ...Object.values(sandbox.controls.accounts).map(({ privateKey }) => privateKey),
     ];
-    const spans = collector.everything().replaceAll(COLLECTOR_KEY, '(told to the collector alone)');
+    const spans = collector.everything().replaceAll(COLLECTOR_KEY, '(sent to the collector only)');
     expect(collector.everything()).toContain(COLLECTOR_KEY);
     for (const secret of secrets) {
       const bare = secret.replace(/^0x/, '').toLowerCase();

@@ -25,7 +25,7 @@ async function serve(handler: (request: IncomingMessage, response: ServerRespons
   return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Nobody listens there any more. */
+/** The address of a port on which no process listens. */
 export async function deadHost(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -53,7 +53,7 @@ export async function oddNode(target: string, lie: Lie, { batches = true } = {})
     request.on('data', (part: Buffer) => parts.push(part));
     request.on('end', () => void answer(Buffer.concat(parts).toString(), response));
   });
-  const told = async (call: Call): Promise<unknown> => {
+  const replyTo = async (call: Call): Promise<unknown> => {
     const lied = lie(call.method, call.params ?? []);
     if (lied) return { jsonrpc: '2.0', id: call.id, ...lied };
     const truth = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(call) });
@@ -62,9 +62,9 @@ export async function oddNode(target: string, lie: Lie, { batches = true } = {})
   const answer = async (text: string, response: ServerResponse): Promise<void> => {
     const body = JSON.parse(text) as Call | Call[];
     response.setHeader('content-type', 'application/json');
-    if (!Array.isArray(body)) return void response.end(JSON.stringify(await told(body)));
+    if (!Array.isArray(body)) return void response.end(JSON.stringify(await replyTo(body)));
     const refusal = { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'batch requests are not enabled' } };
-    response.end(JSON.stringify(batches ? await Promise.all(body.map(told)) : refusal));
+    response.end(JSON.stringify(batches ? await Promise.all(body.map(replyTo)) : refusal));
   };
   return url;
 }

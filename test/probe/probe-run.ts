@@ -50,7 +50,7 @@ export const NODE = 'RPC_URL_ARBITRUM_SEPOLIA';
 export const BACKEND = 'BACKEND_URL_ARBITRUM_SEPOLIA';
 export const found = ({ findings }: ProbeRun, check: string): string | undefined => findings.find((one) => one.check === check)?.found;
 
-/** Every line of a venue that is as expected. */
+/** Every check of a venue that is as expected. */
 export const ALL_OK = {
   ...lines('arbitrum-sepolia node', [
     'chain id',

@@ -21,7 +21,7 @@ describe('a probe of an odd node', () => {
     probe({ ...environment, [NODE]: await oddNode(at(NODE), lie, options) });
 
   const ofAnotherChain = withNode((method) => (method === 'eth_chainId' ? { result: '0xa4b1' } : undefined));
-  it('asks nothing more of a node of another chain, and nothing of a Diamond that nobody shows', async () => {
+  it('asks nothing more of a node of another chain, and nothing of a Diamond without a node', async () => {
     const run = await ofAnotherChain();
     const others = Object.entries(ALL_OK).filter(([line]) => !/ (?:node|Diamond): /.test(line));
     expect(verdicts(run.findings)).toEqual({
@@ -63,7 +63,7 @@ describe('a probe of an odd node', () => {
     if (method === 'eth_getBlockByNumber' && first === 'latest') return { result: { number: '0x5', timestamp: '0x5' } };
     return method === 'eth_getLogs' ? { result: [{ topics, data: '0x12' }] } : undefined;
   });
-  it('tells an old head, and events that cannot be read', async () => {
+  it('reports an old head, and events that cannot be read', async () => {
     const run = await asleep();
     expect(verdicts(run.findings)).toEqual({
       ...ALL_OK,
@@ -131,7 +131,7 @@ describe('a probe of odd backends', () => {
     });
     return probe({ ...environment, PRICING_URL: url });
   };
-  it('tells which intervals of the charts are refused, of another shape or of another size', async () => {
+  it('reports which intervals of the charts are refused, of another shape or of another size', async () => {
     const run = await withOddCharts();
     expect(verdicts(run.findings)).toEqual({
       ...ALL_OK,
@@ -153,7 +153,7 @@ describe('a probe of odd backends', () => {
     });
     return probe({ ...environment, PRICING_URL: url });
   };
-  it('leaves a host alone that asks for patience, and says so', async () => {
+  it('sends nothing more to a host that answers with Retry-After, and says so', async () => {
     const run = await askedForPatience();
     const charts = Object.keys(ALL_OK).filter((line) => line.startsWith('pricing: c'));
     expect(verdicts(run.findings)).toEqual({ ...ALL_OK, ...Object.fromEntries(charts.map((line) => [line, 'unreachable'])) });
@@ -167,10 +167,10 @@ describe('a probe of odd backends', () => {
     const hosts = { [NODE]: `${dead},${at(NODE)}`, RPC_WS_URL_ARBITRUM_SEPOLIA: dead.replace('http', 'ws'), [BACKEND]: dead };
     return { host: new URL(dead).host, run: await probe({ ...environment, ...hosts }) };
   };
-  it('goes on with the others when hosts are dead', async () => {
+  it('goes on with the others when hosts are down', async () => {
     const { host, run } = await withDeadHosts();
-    const told = run.findings.filter(({ verdict }) => verdict !== 'ok').map(({ part, check, found: what }) => [part, check, what]);
-    expect(told).toEqual([
+    const problems = run.findings.filter(({ verdict }) => verdict !== 'ok').map(({ part, check, found: what }) => [part, check, what]);
+    expect(problems).toEqual([
       [`arbitrum-sepolia node ${host}`, 'chain id', 'cannot be reached (ECONNREFUSED)'],
       [`arbitrum-sepolia node line ${host}`, 'new blocks over WebSocket', 'ECONNREFUSED'],
       [`arbitrum-sepolia backend ${host}`, 'trading variables', 'ECONNREFUSED'],

@@ -74,8 +74,8 @@ describe('the words of the command', () => {
   it.each<[string, string[], RegExp]>([
     ['no chain', [], /either --chain or --all/],
     ['a chain and all of them', ['--chain', 'base', '--all'], /either --chain or --all/],
-    ['a chain nobody knows', ['--chain', 'mars'], /There is no chain "mars"/],
-    ['a word nobody knows', ['--chain', 'base', '--fast'], /Unknown option '--fast'/],
+    ['an unknown chain', ['--chain', 'mars'], /There is no chain "mars"/],
+    ['an unknown option', ['--chain', 'base', '--fast'], /Unknown option '--fast'/],
     [
       'an address without its option',
       ['--chain', 'base', 'https://hunter22.example/key'],
@@ -102,7 +102,7 @@ describe('the words of the command', () => {
       'CONFIG_FILE must name a file that can be read',
     ],
     [
-      'with a line that is none',
+      'with a malformed line',
       () => settingsFile(['RPC_URL_BASE=http://127.0.0.1:1', 'hunter22']),
       'line 2 of the file of CONFIG_FILE is no NAME=value',
     ],
