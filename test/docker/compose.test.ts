@@ -147,7 +147,7 @@ describe('make-secrets.sh', () => {
     expect(readdirSync(path.join(folder, 'secrets')).sort()).toEqual([...files, 'relayer'].sort());
   });
 
-  it('shuts the folder to others, and what is the gateway’s to everybody but its owner', () => {
+  it('closes the folder to other users, and the files of the gateway to all but their owner', () => {
     expect([modeOf('.'), modeOf('relayer'), modeOf('database_url'), modeOf('operator_token')]).toEqual([0o700, 0o700, 0o400, 0o400]);
     expect(['postgres_password', 'grafana_password', 'prometheus_token'].map(modeOf)).toEqual([0o444, 0o444, 0o444]);
   });

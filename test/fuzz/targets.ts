@@ -8,7 +8,7 @@ import { anyPath, brokenFrames, brokenHead, noise } from './targets-raw.js';
 
 interface Target {
   readonly name: string;
-  /** Of a thousand inputs. Those that reach the node or take a transaction are dear, and therefore few. */
+  /** Of a thousand inputs. Those that reach the node or take a transaction are expensive, and therefore few. */
   readonly share: number;
   readonly make: (materials: Materials, random: Random) => Input;
 }

@@ -146,7 +146,7 @@ describe('a probe of odd backends', () => {
   });
 
   const impatient: string[] = [];
-  const askedForPatience = async () => {
+  const probeRateLimited = async () => {
     const url = await oddHost(at('PRICING_URL'), (asked, response) => {
       impatient.push(asked);
       return json(response, { error: 'slow down' }, 429, { 'retry-after': '70' });
@@ -154,7 +154,7 @@ describe('a probe of odd backends', () => {
     return probe({ ...environment, PRICING_URL: url });
   };
   it('sends nothing more to a host that answers with Retry-After, and says so', async () => {
-    const run = await askedForPatience();
+    const run = await probeRateLimited();
     const charts = Object.keys(ALL_OK).filter((line) => line.startsWith('pricing: c'));
     expect(verdicts(run.findings)).toEqual({ ...ALL_OK, ...Object.fromEntries(charts.map((line) => [line, 'unreachable'])) });
     expect(found(run, 'charts')).toBe('HTTP 429, asks for 70 s of patience');

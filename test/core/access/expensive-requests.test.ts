@@ -4,7 +4,7 @@ const turns = (): Promise<void> => new Promise((resolve) => setImmediate(() => s
 
 describe('expensive requests', () => {
   it('of one address run one after the other, those of another beside them', async () => {
-    const dear = createExpensiveRequests();
+    const queue = createExpensiveRequests();
     const begun: string[] = [];
     const ends = new Map<string, () => void>();
     const work = (name: string) => () => {
@@ -12,9 +12,9 @@ describe('expensive requests', () => {
       return new Promise<void>((resolve) => ends.set(name, resolve));
     };
     const all = [
-      dear.take('2001:db8:0:1:0:0:0:1', work('one')),
-      dear.take('2001:db8:0:1:0:0:0:2', work('two')),
-      dear.take('192.0.2.1', work('another')),
+      queue.take('2001:db8:0:1:0:0:0:1', work('one')),
+      queue.take('2001:db8:0:1:0:0:0:2', work('two')),
+      queue.take('192.0.2.1', work('another')),
     ];
     await turns();
     expect(begun).toEqual(['one', 'another']);
@@ -27,15 +27,15 @@ describe('expensive requests', () => {
   });
 
   it('go on after one that failed, and are refused when too many wait', async () => {
-    const dear = createExpensiveRequests();
-    await expect(dear.take('192.0.2.1', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const queue = createExpensiveRequests();
+    await expect(queue.take('192.0.2.1', () => Promise.reject(new Error('no')))).rejects.toThrow('no');
     let end = (): void => undefined;
-    const first = dear.take('192.0.2.1', () => new Promise<void>((resolve) => (end = resolve)));
-    const waiting = Array.from({ length: 20 }, () => dear.take('192.0.2.1', () => Promise.resolve()));
-    await expect(dear.take('192.0.2.1', () => Promise.resolve())).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    const first = queue.take('192.0.2.1', () => new Promise<void>((resolve) => (end = resolve)));
+    const waiting = Array.from({ length: 20 }, () => queue.take('192.0.2.1', () => Promise.resolve()));
+    await expect(queue.take('192.0.2.1', () => Promise.resolve())).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     await turns();
     end();
     await Promise.all([first, ...waiting]);
-    await dear.take('192.0.2.1', () => Promise.resolve());
+    await queue.take('192.0.2.1', () => Promise.resolve());
   });
 });

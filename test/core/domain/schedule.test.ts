@@ -190,7 +190,7 @@ describe("a pair's session", () => {
     expect(pairSession(flagless, 0, at('2026-03-14', 12))).toBe('open');
   });
 
-  it('believes a fresh flag more than the calendar, and the calendar more than a stale flag', () => {
+  it('prefers a fresh flag to the calendar, and the calendar to a stale flag', () => {
     expect(pairSession(shut, 2, friday)).toBe('closed');
     expect(pairSession(shut, 2, friday + FLAGS_FRESH_MS + 1)).toBe('open');
     expect(pairSession(config, 2, at('2026-03-14', 12))).toBe('closed');

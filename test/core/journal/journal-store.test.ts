@@ -96,7 +96,7 @@ describe('the journal of an account', () => {
     expect(await store.journal.after('base', trader, 0n, 10)).toEqual([]);
   });
 
-  it('forgets what its transaction takes back, its cursors included', async () => {
+  it('drops entries and cursors of a rolled-back transaction', async () => {
     const trader = newAccount();
     await expect(
       store.transaction(async (trx) => {

@@ -16,7 +16,7 @@ describe('a ring of polls', () => {
     for (const count of polled) expect(count).toBeGreaterThan(10);
   });
 
-  it('never polls more than its rate, however many there are, and forgets none of them', () => {
+  it('never polls more than its rate, however many there are, and skips none of them', () => {
     const clock = createManualClock();
     const ring = createPollRing(clock, { everyMs: 5_000, perSecond: 4 });
     const polled = new Map<number, number>();

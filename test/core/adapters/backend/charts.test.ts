@@ -155,7 +155,7 @@ describe('history of the charts', () => {
     expect(await askPatiently('1m', from, from + 10 * MINUTE_MS)).toEqual(series(from, from + 10 * MINUTE_MS));
   });
 
-  it('that ask for long patience are not asked again before it is over', async () => {
+  it('that answer with a long Retry-After are not asked again before it is over', async () => {
     rig.upstream.handle('/charts/', (request, response) => {
       response.setHeader('retry-after', '30');
       json({}, 429)(request, response);

@@ -62,7 +62,7 @@ describe('a snapshot of the trading variables', () => {
     expect(configOf(loaded(asNumbers))).toEqual(configOf(loaded(snapshot)));
   });
 
-  it('believes the raw isActive of a collateral', () => {
+  it('takes the raw isActive of a collateral', () => {
     const inactive = collateral(3, 6, { isActive: false });
     expect(configOf(loaded({ ...tradingVariables(), collaterals: [inactive] })).collaterals[0]?.isActive).toBe(false);
   });

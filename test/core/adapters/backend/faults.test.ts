@@ -83,7 +83,7 @@ describe('against an upstream that fails, the feed', () => {
     expect(rig.clock.pending).toBe(0);
   });
 
-  it('that asks for patience, comes back no earlier', async () => {
+  it('that answers with Retry-After, asks again no earlier', async () => {
     rig.upstream.handle('/trading-variables/', (request, response) => {
       response.setHeader('retry-after', '20');
       json({}, 429)(request, response);
@@ -123,7 +123,7 @@ describe('against an upstream that fails, the feed', () => {
     expect(JSON.stringify([rig.feed.status(), rig.log.entries])).not.toContain('127.0.0.1');
   });
 
-  it('dials again after half a second, then ever more slowly, and seeds from the charts each time', async () => {
+  it('reconnects after half a second, then ever more slowly, and seeds from the charts each time', async () => {
     rig.upstream.refuseSockets = true;
     const waits = () =>
       rig.log.entries.flatMap(({ event, fields }) =>
@@ -166,7 +166,7 @@ describe('against an upstream that fails, the feed', () => {
     expect(rig.log.entries.filter(({ level }) => level === 'error')).toEqual([]);
   });
 
-  it('hangs up on a frame that is too large, and dials again', async () => {
+  it('closes the socket on a frame that is too large, and reconnects', async () => {
     await rig.feed.start();
     await connected();
     rig.upstream.send('prices', `[${'0,1,'.repeat(400_000)}0,1]`);
@@ -175,7 +175,7 @@ describe('against an upstream that fails, the feed', () => {
     await until(() => rig.upstream.dials.prices === 2 && rig.upstream.sockets.prices.size === 1);
   });
 
-  it('hangs up on a flood, and comes back ever more slowly while it lasts', async () => {
+  it('closes the socket on a flood, and reconnects ever more slowly while it lasts', async () => {
     await rig.feed.start();
     const lost = () =>
       rig.log.entries.flatMap(({ event, fields }) => (event === 'feed.line-lost' ? [[fields['reason'], fields['retryMs']]] : []));

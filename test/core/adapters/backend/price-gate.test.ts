@@ -1,7 +1,7 @@
 import { createGate } from '../../../../core/adapters/backend/price-gate.js';
 
 describe('a price far from the last one', () => {
-  it('is not believed while it is alone', () => {
+  it('is not accepted while it is a single tick', () => {
     const gate = createGate();
     gate.pass(100n, 0);
     expect(gate.pass(1000n, 10)).toBeNull();
@@ -10,7 +10,7 @@ describe('a price far from the last one', () => {
     expect(gate.pass(102n, 40)).toBe(102n);
   });
 
-  it('is believed when three ticks agree over half a second', () => {
+  it('is accepted when three ticks agree over half a second', () => {
     const gate = createGate();
     gate.pass(100n, 0);
     expect(gate.pass(60n, 100)).toBeNull();
@@ -20,14 +20,14 @@ describe('a price far from the last one', () => {
     expect(gate.pass(63n, 601)).toBe(63n);
   });
 
-  it('is not believed when the far ticks disagree with each other', () => {
+  it('is not accepted when the far ticks disagree with each other', () => {
     const gate = createGate();
     gate.pass(100n, 0);
     const answers = [1000n, 10n, 5000n, 1n, 900n].map((price, at) => gate.pass(price, 500 * (at + 1)));
     expect(answers).toEqual([null, null, null, null, null]);
   });
 
-  it('is believed at once after a minute without a believed price', () => {
+  it('is accepted at once after a minute without an accepted price', () => {
     const gate = createGate();
     gate.pass(100n, 0);
     expect(gate.pass(200n, 60_001)).toBe(200n);

@@ -38,12 +38,12 @@ it('leaves requests their connections while every chain is followed and every wa
   // All of them at the same time: none waits for a connection that another has.
   let arrived = 0;
   let begin: () => void = () => undefined;
-  const everybody = new Promise<void>((resolve) => (begin = resolve));
+  const allStarted = new Promise<void>((resolve) => (begin = resolve));
   const request = (): Promise<void> =>
     store.transaction(async (trx) => {
       arrived += 1;
       if (arrived === SHARED) begin();
-      await everybody;
+      await allStarted;
       await trx.raw('select 1');
     });
   await Promise.all(Array.from({ length: SHARED }, request)).finally(async () => {
