@@ -95,8 +95,11 @@ const DOMAIN_TYPE = 'EIP712Domain';
  * Refuses typed data of somebody else's making that is not exactly what the user wants: another domain, another primary type (a permit or
  * an order would be one), more or other fields, another agent, a wider scope, a later expiry.
  */
-export function verifyTypedData(given: TypedData, domain: MasterDomain, wish: MasterWish): void {
-  const wanted = masterTypedData(domain, wish);
+export const verifyTypedData = (given: TypedData, domain: MasterDomain, wish: MasterWish): void =>
+  requireTypedData(masterTypedData(domain, wish), given);
+
+/** The same for typed data of any kind that the caller has made. */
+export function requireTypedData(wanted: TypedData, given: TypedData): void {
   requireSame('PRIMARY_TYPE', 'the wallet would sign another message', wanted.primaryType, given.primaryType);
   requireFields('DOMAIN', wanted.domain, given.domain);
   const described = Object.keys(given.types).filter((name) => name !== DOMAIN_TYPE);
