@@ -130,7 +130,7 @@ describePages('the account page', () => {
       await page.locator(`[data-row="${String(order['id'])}"] .chip`, { hasText: word }).waitFor();
     await page.getByRole('button', { name: `Timeline of order ${String(filled['id'])}`, exact: true }).click();
     await page.locator('.timeline li').nth(4).waitFor();
-    expect(await page.locator('.timeline .step').allTextContents()).toEqual([
+    expect(await page.locator('.timeline .stage').allTextContents()).toEqual([
       'validated',
       'simulated',
       'prepared',

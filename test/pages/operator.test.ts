@@ -39,7 +39,7 @@ describePages("the operator's page", () => {
     await page.goto(`${url}/operator`);
     await page.getByLabel('Operator token').fill(TOKEN);
     await page.getByRole('button', { name: 'Open' }).click();
-    await page.locator('.wallet').first().waitFor();
+    await page.locator('.relay-wallet').first().waitFor();
   }
 
   const panel = (page: Page, name: string) => page.getByRole('region', { name });
@@ -66,13 +66,13 @@ describePages("the operator's page", () => {
 
     await page.getByLabel('Operator token').fill(TOKEN);
     await page.getByRole('button', { name: 'Open' }).click();
-    await page.locator('.wallet').waitFor();
+    await page.locator('.relay-wallet').waitFor();
     expect(page.url()).toBe(`${venue.url}/operator`);
     expect(asked.join()).not.toContain(TOKEN);
     expect(await page.evaluate<string>('JSON.stringify(localStorage)')).not.toContain(TOKEN);
     expect(await context.cookies()).toEqual([]);
     await page.reload();
-    await page.locator('.wallet').waitFor();
+    await page.locator('.relay-wallet').waitFor();
     const other = await context.newPage();
     await other.goto(`${venue.url}/operator`);
     await other.getByLabel('Operator token').waitFor();
@@ -86,7 +86,7 @@ describePages("the operator's page", () => {
   it('shows money, lanes, gas and quotas as the relayer has them', async () => {
     const { page, complaints, close } = await browser.open();
     await enter(page);
-    const card = page.locator('.wallet').first();
+    const card = page.locator('.relay-wallet').first();
     const address = venue.controls.relayer.toLowerCase();
     expect(await card.locator(`code[title="${address}"]`).count()).toBe(1);
     await card.getByText('Balance').waitFor();
@@ -110,7 +110,7 @@ describePages("the operator's page", () => {
   it('pauses and resumes a wallet with a reason that bots get', async () => {
     const { page, complaints, close } = await browser.open();
     await enter(page);
-    await page.locator('.wallet').getByRole('button', { name: 'Pause…' }).click();
+    await page.locator('.relay-wallet').getByRole('button', { name: 'Pause…' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('New actions of bots are refused, with your reason.').waitFor();
     await dialog.getByText('Transactions with a nonce are finished').waitFor();
@@ -120,7 +120,7 @@ describePages("the operator's page", () => {
     expect(await shootAll(page, 'operator-pause')).toEqual([]);
     expect(await standing()).toMatchObject({ mode: 'running' });
     await confirm.click();
-    await page.locator('.wallet').getByText('the node is being replaced').waitFor();
+    await page.locator('.relay-wallet').getByText('the node is being replaced').waitFor();
     expect(await standing()).toMatchObject({ mode: 'paused', reason: 'the node is being replaced' });
     expect(JSON.stringify(await trade())).toContain('the node is being replaced');
     expect(await shootAll(page, 'operator-paused')).toEqual([]);
@@ -131,7 +131,7 @@ describePages("the operator's page", () => {
       .click();
     await dialog.getByRole('textbox').fill('the new node answers');
     await dialog.getByRole('button', { name: 'Resume', exact: true }).click();
-    await page.locator('.wallet .chip', { hasText: 'running' }).waitFor();
+    await page.locator('.relay-wallet .chip', { hasText: 'running' }).waitFor();
     expect(await standing()).toMatchObject({ mode: 'running', reason: null });
     expect(JSON.stringify(await trade())).toContain('resting');
     expect(complaints).toEqual([]);
@@ -143,7 +143,7 @@ describePages("the operator's page", () => {
     const { page, complaints, close } = await browser.open();
     await enter(page, real.url);
     expect(await page.getByText('SANDBOX').count()).toBe(0);
-    await page.locator('.wallet').getByRole('button', { name: 'Pause…' }).click();
+    await page.locator('.relay-wallet').getByRole('button', { name: 'Pause…' }).click();
     const dialog = page.getByRole('dialog');
     const confirm = dialog.getByRole('button', { name: 'Pause', exact: true });
     await dialog.getByLabel(/^Reason/).fill('a drill');
@@ -223,7 +223,7 @@ describePages("the operator's page of a sandbox that made its own token", () => 
     await page.goto(`${venue.url}/operator`);
     await page.locator('.sandbox-only').getByText('SANDBOX ONLY').waitFor();
     await page.getByRole('button', { name: 'Use the token of this sandbox' }).click();
-    await page.locator('.wallet').waitFor();
+    await page.locator('.relay-wallet').waitFor();
     expect(complaints).toEqual([]);
     await browser.close();
     await venue.stop();

@@ -38,7 +38,7 @@ function lineOf({ kind, data }: JournalEvent): string {
 const columns: readonly Column<JournalEvent>[] = [
   { name: 'Cursor', isNumber: true, cell: ({ cursor }) => <code>{cursor}</code> },
   { name: 'Kind', cell: ({ kind }) => (kind === 'correction' ? <Chip tone="warn">correction</Chip> : kind) },
-  { name: 'What happened', cell: (event) => <span class="line">{lineOf(event)}</span> },
+  { name: 'What happened', cell: (event) => <span class="sentence">{lineOf(event)}</span> },
   { name: 'When', isNumber: true, isMinor: true, cell: ({ at }) => <Ago at={at} /> },
 ];
 

@@ -30,7 +30,7 @@ export function Summary({ account, positions, trader, isCut, onForget, connectPa
   return (
     <Panel title="Account" load={account} rows={3} isCut={isCut} tools={tools} class="summary">
       {({ balances }) => (
-        <div class="figures">
+        <div class="tiles">
           <ProfitFigure positions={positions.data} />
           <MarginFigure positions={positions.data} />
           {usedFirst(balances, positions.data ?? []).map((balance) => (
@@ -131,10 +131,10 @@ function Figure({
   readonly children: preact.ComponentChildren;
 }) {
   return (
-    <div class="figure">
+    <div class="tile">
       <h3>{title}</h3>
       {children}
-      <p class="note">{note}</p>
+      <p class="tile-note">{note}</p>
     </div>
   );
 }

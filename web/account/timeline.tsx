@@ -43,7 +43,7 @@ export function Timeline({ order, model }: { readonly order: Order; readonly mod
 function Step({ step, isFirst }: { readonly step: TimelineStep; readonly isFirst: boolean }) {
   return (
     <li class={step.isTakenBack ? 'taken-back' : ''}>
-      <span class="step">{wordOf(step.step)}</span>
+      <span class="stage">{wordOf(step.step)}</span>
       <time
         dateTime={new Date(step.at).toISOString()}
         title={step.block === null ? formatUtc(step.at) : `block time ${formatUtc(step.at)}`}

@@ -33,7 +33,7 @@ export function Deliveries({ alerts }: { readonly alerts: Resource<Alerts> }) {
     alerts.refresh();
   };
   const columns: readonly Column<Delivery>[] = [
-    { name: 'Message', cell: ({ body }) => <span class="line">{messageOf(body)}</span> },
+    { name: 'Message', cell: ({ body }) => <span class="sentence">{messageOf(body)}</span> },
     { name: 'Event', isMinor: true, cell: ({ event }) => event },
     { name: 'State', cell: ({ state }) => <Chip tone={TONES[state]}>{WORDS[state]}</Chip> },
     { name: 'Tries', isNumber: true, cell: ({ attempts }) => attempts },
@@ -79,7 +79,7 @@ export function Deliveries({ alerts }: { readonly alerts: Resource<Alerts> }) {
 const pastColumns: readonly Column<Alert>[] = [
   { name: 'Alert', cell: ({ kind }) => kind.replaceAll('-', ' ') },
   { name: 'Chain', isMinor: true, cell: ({ chain }) => chain },
-  { name: 'Message', cell: ({ message }) => <span class="line">{message}</span> },
+  { name: 'Message', cell: ({ message }) => <span class="sentence">{message}</span> },
   { name: 'Opened', isNumber: true, isMinor: true, cell: ({ openedAt }) => <Ago at={openedAt} /> },
   { name: 'Recovered', isNumber: true, cell: ({ recoveredAt }) => (recoveredAt === null ? '–' : <Ago at={recoveredAt} />) },
 ];

@@ -37,7 +37,7 @@ export function Wallets({ status, chosen, onChoose, onSwitch }: WalletsProps) {
       }
     >
       {({ chains }) => (
-        <div class="wallets">
+        <div class="relay-wallets">
           {chains.flatMap((chain) =>
             chain.wallets.map((wallet) => (
               <Card
@@ -73,7 +73,7 @@ function Card({ chain, wallet, isChosen, isAlone, onChoose, onSwitch }: CardProp
   const mode = wallet.switch?.mode ?? 'running';
   const runway = runwayWord(runwayDays, chain.threshold.runwayDays);
   return (
-    <article class={`wallet ${isChosen && !isAlone ? 'chosen' : ''}`}>
+    <article class={`relay-wallet ${isChosen && !isAlone ? 'chosen' : ''}`}>
       <header>
         <h3>{chain.name}</h3>
         <Address value={address} label="Copy address" />
@@ -104,7 +104,7 @@ function Card({ chain, wallet, isChosen, isAlone, onChoose, onSwitch }: CardProp
           )}
         </p>
       )}
-      <div class="figures">
+      <div class="tiles">
         <Figure
           title="Balance"
           value={balance === null ? 'unknown' : coin(balance)}
@@ -141,12 +141,12 @@ interface FigureProps {
 
 function Figure({ title, value, unit, note, tone = '' }: FigureProps) {
   return (
-    <div class="figure">
+    <div class="tile">
       <h4>{title}</h4>
       <strong class={tone}>
         {value} <small>{unit}</small>
       </strong>
-      <p class={`note ${tone}`}>{note}</p>
+      <p class={`tile-note ${tone}`}>{note}</p>
     </div>
   );
 }

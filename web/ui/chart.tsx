@@ -41,7 +41,7 @@ export function Chart({ label, class: frame = '', options = {}, setUp, children 
     };
   }, [setUp]);
   return (
-    <figure class="chart">
+    <figure class="time-chart">
       <div role="img" aria-label={label}>
         <div ref={host} class={`chart-host ${frame}`} aria-hidden="true" />
       </div>

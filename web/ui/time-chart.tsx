@@ -19,6 +19,8 @@ export interface TimeChartProps {
 }
 
 const SIGNIFICANT = 6;
+/** Binary fractions of the axis that are not quite 0: less than a wei. */
+const NOISE = 1e-18;
 const format = new Intl.NumberFormat('en-US', { maximumSignificantDigits: SIGNIFICANT });
 
 type Datum = WhitespaceData<UTCTimestamp> | { readonly time: UTCTimestamp; readonly value: number };
@@ -33,7 +35,11 @@ export function TimeChart({ label, kind, points, threshold }: TimeChartProps) {
   const setUp = useMemo(
     () =>
       (chart: IChartApi): (() => void) => {
-        const priceFormat = { type: 'custom' as const, formatter: (value: number) => format.format(value), minMove: 1e-12 };
+        const priceFormat = {
+          type: 'custom' as const,
+          formatter: (value: number) => format.format(Math.abs(value) < NOISE ? 0 : value),
+          minMove: 1e-12,
+        };
         const series = chart.addSeries(kind === 'bars' ? HistogramSeries : AreaSeries, {
           priceFormat,
           lastValueVisible: kind === 'area',
