@@ -174,25 +174,7 @@ function Signing({ desk, door, wish, secret, onAgain }: SigningProps) {
   const sign = (): void => action.start((report) => registerAgent(desk, door, wish, secret, report));
   return (
     <>
-      <div class="plain-words">
-        <h3>What your wallet is about to sign</h3>
-        <p>
-          {door === 'native' ? 'An AgentAuthorization' : 'An approveAgent'} for the agent “{nameFor(desk, door, wish)}”. A signature, no
-          transaction: it costs no gas.
-        </p>
-        <ul>
-          {allows(door, wish).map((sentence) => (
-            <li key={sentence} class="can">
-              {sentence}
-            </li>
-          ))}
-          {FORBIDS.map((sentence) => (
-            <li key={sentence} class="cannot">
-              {sentence}
-            </li>
-          ))}
-        </ul>
-      </div>
+      {isDone ? null : <PlainWords desk={desk} door={door} wish={wish} />}
       <div class="button-row">
         {isDone ? null : (
           <button type="button" class="button main" disabled={action.isBusy} onClick={sign}>
@@ -205,5 +187,26 @@ function Signing({ desk, door, wish, secret, onAgain }: SigningProps) {
       </div>
       <StepNote step={action.step.value} />
     </>
+  );
+}
+
+function PlainWords({ desk, door, wish }: Pick<SigningProps, 'desk' | 'door' | 'wish'>) {
+  return (
+    <div class="plain-words">
+      <h3>What your wallet is about to sign</h3>
+      <p>
+        {door === 'native' ? 'An AgentAuthorization' : 'An approveAgent'} for the agent “{nameFor(desk, door, wish)}”. A signature, no
+        transaction: it costs no gas.
+      </p>
+      <ul>
+        {allows(door, wish).map((sentence) => (
+          <li key={sentence} class="can">
+            {sentence}
+          </li>
+        ))}
+        <li class="cannot">{FORBIDS}</li>
+      </ul>
+      <p>You can revoke it at any time, on this page or on the chain.</p>
+    </div>
   );
 }

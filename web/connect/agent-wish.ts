@@ -70,10 +70,7 @@ export function allows(door: Door, wish: AgentWish): readonly string[] {
   ];
 }
 
-export const FORBIDS: readonly string[] = [
-  'It cannot withdraw, transfer or approve funds. What a trade returns goes to your wallet.',
-  'You can revoke it at any time, on this page or on the chain.',
-];
+export const FORBIDS = 'It cannot withdraw, transfer or approve funds. What a trade returns goes to your wallet.';
 
 /** Has the wallet sign, and registers the agent. The key signs its consent here and is not sent. */
 export async function registerAgent(desk: Desk, door: Door, wish: AgentWish, key: Hex, report: Report): Promise<{ text: string }> {

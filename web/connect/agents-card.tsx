@@ -101,9 +101,11 @@ function AgentRow({ desk, agent, isDelegate }: AgentRowProps) {
   return (
     <li class="row">
       <div class="row-text">
-        <strong>{agent.name === '' ? 'unnamed' : agent.name}</strong> <Chip tone={tone}>{word}</Chip>{' '}
-        <Chip tone="plain">{agent.mode === 'self' ? 'Native API' : 'Hyperliquid API'}</Chip>{' '}
-        <Address value={agent.agent} label="Copy agent" />
+        <div class="row-head">
+          <strong>{agent.name === '' ? 'unnamed' : agent.name}</strong> <Chip tone={tone}>{word}</Chip>{' '}
+          <Chip tone="plain">{agent.mode === 'self' ? 'Native API' : 'Hyperliquid API'}</Chip>{' '}
+          <Address value={agent.agent} label="Copy agent" />
+        </div>
         <p class="muted">
           {boundsOf(agent)}
           {isDelegate ? ' · is the delegate on chain' : ''}

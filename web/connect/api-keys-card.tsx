@@ -18,6 +18,11 @@ const KEY_DAYS = 30;
 /** Where the account page looks for its key. */
 const slotOf = (chain: string): string => `api-key ${chain}`;
 
+interface Listed {
+  /** Null while the page has no credential that may read it. */
+  readonly list: readonly ApiKey[] | null;
+}
+
 interface Held {
   readonly trader: string;
   readonly key: string;
@@ -29,10 +34,10 @@ export function ApiKeysCard({ desk }: { readonly desk: Desk }) {
   const held = useSignal<Held | null>(null);
   const reader = held.value?.trader === session.address ? held.value.key : null;
   const shown = useSignal<string | null>(null);
-  const keys = useResource<readonly ApiKey[] | null>(`${session.address} ${reader}`, () => listKeys(desk, reader));
+  const keys = useResource<Listed>(`${session.address} ${reader}`, () => listKeys(desk, reader));
   return (
     <Panel title="API keys" load={keys.load.value} rows={2} onRetry={keys.refresh}>
-      {(list) => (
+      {({ list }) => (
         <div class="card-body">
           <p>An API key reads this account: balances, positions, orders, fills. It cannot trade, and it cannot withdraw.</p>
           {shown.value === null ? (
@@ -74,8 +79,8 @@ export function ApiKeysCard({ desk }: { readonly desk: Desk }) {
   );
 }
 
-async function listKeys({ page, chain, session }: Desk, apiKey: string | null): Promise<Answer<readonly ApiKey[] | null>> {
-  const done = (data: readonly ApiKey[] | null) => ({ ok: true, status: 200, data, requestId: null }) as const;
+async function listKeys({ page, chain, session }: Desk, apiKey: string | null): Promise<Answer<Listed>> {
+  const done = (list: Listed['list']) => ({ ok: true, status: 200, data: { list }, requestId: null }) as const;
   if (apiKey === null) return done(null);
   try {
     const client = createClient({ url: location.origin, chain, apiKey, trader: session.address, headerPrefix: page.facts.headerPrefix });

@@ -1,23 +1,10 @@
 import type { TraderReadiness } from '@diamond-gateway/client/api';
 import { Panel } from '../ui/panel.js';
 import { Address, Chip } from '../ui/values.js';
-import { agentsOf, DOOR_NAMES, type Desk, type Door } from './desk.js';
+import { DOOR_NAMES, type Desk, type Door } from './desk.js';
 import { LineFix } from './line-fix.js';
+import { linesOf, type Check } from './lines.js';
 
-type Check = TraderReadiness['lines'][number]['check'];
-
-export interface Line {
-  readonly check: Check;
-  readonly ok: boolean;
-  readonly detail: string;
-  readonly step: string | null;
-}
-
-/** In the order in which a new trader meets them. */
-const ORDER: Readonly<Record<Door, readonly Check[]>> = {
-  native: ['balance', 'allowance', 'agent', 'delegation', 'gas', 'market'],
-  hyperliquid: ['balance', 'allowance', 'agent', 'relayer', 'market'],
-};
 const TITLES: Readonly<Record<Check, string>> = {
   balance: 'The wallet holds collateral',
   allowance: 'The Diamond may take collateral',
@@ -54,7 +41,7 @@ export function Columns({ desk }: { readonly desk: Desk }) {
 function Column({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
   const { load, refresh } = desk.readiness;
   const found = load.value.data;
-  const isReady = found !== null && found.ready[door === 'native' ? 'native' : 'facade'];
+  const isReady = found?.ready[door === 'native' ? 'native' : 'facade'] === true;
   return (
     <Panel
       title={DOOR_NAMES[door]}
@@ -88,26 +75,6 @@ function Column({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
       )}
     </Panel>
   );
-}
-
-/** The lines of the gateway. Whose agent counts differs by API, so that line is told from the list of agents. */
-export function linesOf(found: TraderReadiness, door: Door): Line[] {
-  return ORDER[door].flatMap((check): Line[] => {
-    const given = found.lines.find((line) => line.check === check);
-    if (given === undefined) return [];
-    const { ok, detail, fix } = given;
-    if (check !== 'agent') return [{ check, ok, detail, step: fix?.step ?? null }];
-    const own = agentsOf(found, door);
-    const names = own.map(({ name, agent }) => (name === '' ? agent : `${name} (${agent})`)).join(', ');
-    return [
-      {
-        check,
-        ok: own.length > 0,
-        detail: own.length > 0 ? `Authorised: ${names}.` : `No agent is authorised for the ${DOOR_NAMES[door]}.`,
-        step: null,
-      },
-    ];
-  });
 }
 
 function Referrer({ found }: { readonly found: TraderReadiness }) {

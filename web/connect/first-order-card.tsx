@@ -3,8 +3,8 @@ import type { Hex, Market } from '@diamond-gateway/client/api';
 import { scaled } from '../ui/format.js';
 import { Tabs } from '../ui/tabs.js';
 import { Address } from '../ui/values.js';
-import { linesOf } from './columns.js';
 import { DOOR_NAMES, type Desk, type Door } from './desk.js';
+import { linesOf } from './lines.js';
 import { placeHyperliquid, placeNative, type OrderWish, type Passed } from './place-order.js';
 import { StepNote, useAction } from './steps.js';
 import { agentFromKey } from '@diamond-gateway/client/agent';
@@ -52,7 +52,7 @@ function OrderSteps({ desk, door }: { readonly desk: Desk; readonly door: Door }
       )}
       {missing.length === 0 ? null : (
         <p class="warn">
-          Not ready yet: {missing.length === 1 ? 'one line' : `${missing.length} lines`} of the {DOOR_NAMES[door]} above still has a ✗.
+          Not ready yet. Still marked ✗ above, under {DOOR_NAMES[door]}: {missing.length}.
         </p>
       )}
       {first === undefined ? (
@@ -123,10 +123,17 @@ interface OrderFormProps {
 const NUMBER = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,8})?$/;
 const CENTS = 2;
 const LEVERAGE = '10';
-/** So far above the least position that a move of the price does not fall below it. */
+/** Play-sized, and so far above the least position and the least collateral that a move of the price does not fall below them. */
 const ROOM = { over: 6n, under: 5n } as const;
+const USUAL_USD = 100n;
 
-const smallest = ({ minPositionUsd }: Market): string => String((scaled(minPositionUsd, 0) * ROOM.over) / ROOM.under + 1n);
+function smallest(market: Market): string {
+  const least = [
+    scaled(market.minPositionUsd, 0) + 1n,
+    (scaled(market.minCollateralUsd, CENTS) * scaled(leverageFor(market), 0)) / 100n + 1n,
+  ];
+  return String(least.reduce((most, one) => ((one * ROOM.over) / ROOM.under > most ? (one * ROOM.over) / ROOM.under : most), USUAL_USD));
+}
 
 function leverageFor({ minLeverage, maxLeverage }: Market): string {
   const [least, most, usual] = [minLeverage, maxLeverage, LEVERAGE].map((text) => scaled(text, CENTS)) as [bigint, bigint, bigint];

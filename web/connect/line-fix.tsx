@@ -3,9 +3,9 @@ import type { TraderReadiness } from '@diamond-gateway/client/api';
 import { request } from '../api/request.js';
 import { shortAddress } from '../ui/format.js';
 import { AllowanceForm } from './allowance-form.js';
-import type { Line } from './columns.js';
 import { agentsOf, checkAgain, lineOk, sameAddress, sendAndCheck, transactionOf, type Desk, type Door } from './desk.js';
 import { GasForm } from './gas-form.js';
+import type { Line } from './lines.js';
 import { StepNote, take, useAction } from './steps.js';
 
 interface LineFixProps {

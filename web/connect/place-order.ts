@@ -88,7 +88,7 @@ export async function placeNative(
   });
   report({ kind: 'working', text: 'The agent signs and sends…' });
   const sent = await client.send(prepared);
-  note({ title: 'Sent', detail: `By the agent itself: ${sent.hash === null ? 'nothing to send' : sent.hash}.` });
+  note({ title: 'Sent', detail: `By the agent itself: ${sent.hash ?? 'nothing to send'}.` });
   report({ kind: 'working', text: 'Waiting for the oracle…' });
   const order = await client.wait(sent);
   if (order?.fill === null || order === null)
@@ -111,7 +111,7 @@ interface Status {
 
 /** The very request that a Hyperliquid bot sends: hashed, signed by the agent's key in this page. */
 export async function placeHyperliquid(
-  { page, info }: Desk,
+  { page, info, session }: Desk,
   wish: OrderWish,
   key: Hex,
   note: Note,
@@ -136,10 +136,40 @@ export async function placeHyperliquid(
   report({ kind: 'working', text: 'The relayer sends it; waiting for the oracle…' });
   const { data } = (await exchange(page.hl, body)) as { data: { statuses: readonly (Status | string)[] } };
   const [status] = data.statuses;
-  if (typeof status !== 'object' || status.filled === undefined)
-    throw new Error(typeof status === 'object' ? (status.error ?? `The order rests as ${status.resting?.oid ?? '?'}.`) : String(status));
-  note({ title: 'Filled', detail: `${status.filled.totalSz} ${name} at ${formatUpTo(status.filled.avgPx, 10)}.` });
+  if (typeof status !== 'object' || status.error !== undefined) throw refusal(typeof status === 'object' ? status.error : status);
+  const filled = status.filled ?? (await fillOf(page.hl, session.address, status.resting?.oid ?? 0));
+  note({ title: 'Filled', detail: `${filled.totalSz} ${name} at ${formatUpTo(filled.avgPx, 10)}.` });
   return { text: 'Your first fill through the Hyperliquid API.' };
+}
+
+const refusal = (text = 'The order was not filled.'): Error =>
+  Object.assign(new Error(text), {
+    problem: { status: 200, code: 'REFUSED', message: text, details: {}, requestId: null, retryAfterSeconds: null },
+  });
+
+interface Fill {
+  readonly oid: number;
+  readonly px: string;
+  readonly sz: string;
+}
+
+const PAUSE_MS = 500;
+const TRIES = 240;
+
+/** An answer that could not wait for the oracle calls the order resting; what became of it is asked for like a bot would. */
+async function fillOf(hl: string, user: Hex, oid: number): Promise<{ readonly totalSz: string; readonly avgPx: string }> {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const ask = (type: string) => ({ method: 'POST', body: { type, user, oid } }) as const;
+    const found = take(await request<{ order?: { status: string } }>(`${hl}/info`, ask('orderStatus')));
+    const status = found.order?.status ?? 'open';
+    if (status === 'filled') {
+      const fills = take(await request<readonly Fill[]>(`${hl}/info`, { method: 'POST', body: { type: 'userFills', user } }));
+      const fill = fills.find((one) => one.oid === oid);
+      if (fill !== undefined) return { totalSz: fill.sz, avgPx: fill.px };
+    } else if (status !== 'open') throw refusal(`The order is ${status}.`);
+    await new Promise((done) => setTimeout(done, PAUSE_MS));
+  }
+  throw refusal(`The oracle has not answered order ${oid} yet. It goes on without this page; the account page shows it.`);
 }
 
 /** Crypto markets have their coin's name there, others their whole symbol. */

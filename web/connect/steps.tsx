@@ -65,11 +65,15 @@ const plain = (code: string, message: string): Problem => ({
   retryAfterSeconds: null,
 });
 
+/** The client puts operation and code before the gateway's sentence; the note shows the code by itself. */
+const CLIENT_WORDS = /^\w+ was refused with \d+ \w+: /;
+
 /** A sentence for whatever was thrown: by the gateway, the client, the chain or the wallet. */
 export function problemOf(error: unknown): Problem {
   if (!(error instanceof Error)) return walletProblem(error);
   if ('problem' in error) return error.problem as Problem;
-  if (error instanceof GatewayError) return { ...plain(error.code, error.message), status: error.status, details: error.details };
+  if (error instanceof GatewayError)
+    return { ...plain(error.code, error.message.replace(CLIENT_WORDS, '')), status: error.status, details: error.details };
   if (error instanceof VerificationError) return plain('NOT_SIGNED', `Nothing was signed. ${error.message}`);
   if (error instanceof ClientError) return plain('CLIENT', error.message);
   if (error instanceof ChainError) return plain('CHAIN', error.message);
@@ -88,11 +92,23 @@ function walletProblem(error: unknown): Problem {
 /** The state of an action in words; a refusal in the wallet is a decision, no error. */
 export function StepNote({ step }: { readonly step: Step }) {
   if (step.kind === 'idle') return null;
-  if (step.kind === 'failed') return <ProblemNote problem={step.problem} />;
+  if (step.kind === 'failed') return <Failure problem={step.problem} />;
   return (
     <p class={`step ${step.kind}`} role="status" data-step={step.kind}>
       {textOf(step)} {'hash' in step && step.hash !== null ? <Address value={step.hash} label="Copy hash" /> : null}
     </p>
+  );
+}
+
+/** Problems of the wallet, the chain and the client have no request id. */
+function Failure({ problem }: { readonly problem: Problem }) {
+  if (problem.requestId !== null) return <ProblemNote problem={problem} />;
+  return (
+    <div class="problem" role="alert">
+      <p>
+        <strong>{problem.code}</strong> {problem.message}
+      </p>
+    </div>
   );
 }
 

@@ -33,7 +33,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 /** EIP-6963: every wallet answers the question with an event of its own, also one that is installed later. */
 export function discoverWallets(): () => void {
   const onAnnounce = (event: Event): void => {
-    const { info, provider } = ((event as CustomEvent<Announcement | null>).detail ?? {}) as Announcement;
+    const { info, provider } = (event as CustomEvent<Announcement | null>).detail ?? {};
     const id = textOf(info?.uuid);
     if (provider === undefined || id === '' || found.peek().some((wallet) => wallet.id === id)) return;
     const icon = textOf(info?.icon);
