@@ -15,7 +15,7 @@ export interface Ground {
   readonly http: Listening;
   readonly folder: DataFolder;
   readonly database: DatabaseConfig;
-  /** Absent if the database is somebody else's. Its process runs; it may not be ready yet. */
+  /** Absent for an external database. Its process runs; it may not be ready yet. */
   readonly server?: Promise<EmbeddedPostgres>;
 }
 

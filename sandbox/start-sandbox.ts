@@ -1,7 +1,7 @@
 import { assembleSandbox, type AssembleOptions, type Sandbox } from './assemble.js';
 import { layGround } from './ground.js';
 
-/** The whole sandbox in one call, for whoever has loaded everything already. */
+/** The whole sandbox in one call, where every module is loaded already. */
 export async function startSandbox(options: AssembleOptions): Promise<Sandbox> {
   return assembleSandbox(options, await layGround(options));
 }

@@ -44,7 +44,7 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
   ];
 }
 
-interface Told extends Pick<Gateway, 'version' | 'mode'> {
+interface Description extends Pick<Gateway, 'version' | 'mode'> {
   readonly name: string;
   readonly headerPrefix: string;
   readonly chains: readonly { readonly chain: string; readonly chainId: number; readonly testnet: boolean }[];
@@ -52,7 +52,7 @@ interface Told extends Pick<Gateway, 'version' | 'mode'> {
   readonly origin: string;
 }
 
-const describe = ({ name, version, mode, headerPrefix, chains, pages, origin }: Told): object => ({
+const describe = ({ name, version, mode, headerPrefix, chains, pages, origin }: Description): object => ({
   name,
   version,
   mode,

@@ -50,8 +50,8 @@ export async function request<Data>(path: string, options: RequestOptions = {}):
 }
 
 function problemOf(said: unknown, { status, headers }: Response, requestId: string | null): Problem {
-  const told = typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
-  const { code, message, details } = told;
+  const body = typeof said === 'object' && said !== null ? (said as Record<string, unknown>) : {};
+  const { code, message, details } = body;
   const wait = Number(headers.get('retry-after') ?? Number.NaN);
   return {
     status,

@@ -64,7 +64,7 @@ export async function openPattern(folder: string, native: string, account: Accou
   };
 }
 
-/** Nobody else may have put it there: a server would run the functions that it contains. */
+/** Another user must not have put it there: a server would run the functions that it contains. */
 async function isOurs(pattern: string): Promise<boolean> {
   const found = await lstat(pattern).catch(() => null);
   return found?.isDirectory() === true && found.uid === (process.getuid?.() ?? 0) && (found.mode & 0o022) === 0;
