@@ -48,6 +48,8 @@ export interface Link {
 const ASK_MS = 500;
 const SILENT_MS = 1_500;
 const GIVE_UP_MS = 4_000;
+/** Some market moves every second: a gateway that answers without a new price has lost its own feed. */
+const PRICES_OLD_MS = 5_000;
 const CHECK_MS = 200;
 const RETRY_MS = [250, 500, 1_000, 2_000, 3_000] as const;
 const RESUMED: ReadonlySet<string> = new Set(['orders', 'fills']);
@@ -62,6 +64,7 @@ interface Held {
 }
 
 const keyOf = ({ channel, market, interval }: Topic): string => [channel, market, interval].join(' ');
+const PRICES_KEY = keyOf({ channel: 'prices' });
 const NOBODY = { trader: null, problem: null } as const;
 
 /** The WebSocket of one chain's native API. It connects for as long as it is open. */
@@ -74,6 +77,7 @@ export function openLink(chain: string): Link {
   let apiKey: string | null = null;
   let heardAt = 0;
   let askedAt = 0;
+  let pricedAt = 0;
   let failures = 0;
   let retry: ReturnType<typeof setTimeout> | undefined;
 
@@ -107,12 +111,22 @@ export function openLink(chain: string): Link {
     const said = JSON.parse(text) as Record<string, unknown> & Partial<Topic>;
     if (typeof said['op'] === 'string') onAnswer(said['op'], said);
     else onData(said as unknown as StreamMessage);
-    if (state.peek() === 'STALE') become('LIVE');
+    judge();
+  };
+
+  /** Whether what is shown is of now; a connection that says nothing is given up later. */
+  const judge = (): void => {
+    const current = state.peek();
+    if (current !== 'LIVE' && current !== 'STALE') return;
+    const now = Date.now();
+    const isOld = held.has(PRICES_KEY) && now - pricedAt > PRICES_OLD_MS;
+    become(now - heardAt > SILENT_MS || isOld ? 'STALE' : 'LIVE');
   };
 
   const onAnswer = (op: string, said: Record<string, unknown> & Partial<Topic>): void => {
     if (op === 'hello') {
       failures = 0;
+      pricedAt = Date.now();
       become('LIVE');
       askAll(false);
       if (apiKey !== null) send({ op: 'auth', apiKey });
@@ -138,6 +152,7 @@ export function openLink(chain: string): Link {
     // A number that is missing means a message that is missing: a new connection begins with snapshots, or at the cursor.
     if (known.seq !== null && message.seq !== known.seq + 1) return drop();
     known.seq = message.seq;
+    if (message.channel === 'prices') pricedAt = heardAt;
     known.cursor = message.cursor ?? known.cursor;
     for (const listener of known.listeners) listener.onMessage(message);
   };
@@ -162,7 +177,7 @@ export function openLink(chain: string): Link {
     }
     const silentMs = now - heardAt;
     if (silentMs > GIVE_UP_MS) drop();
-    else if (silentMs > SILENT_MS && state.peek() === 'LIVE') become('STALE');
+    else judge();
   };
   /** Timers of a hidden page hardly run: what they missed says nothing about the connection. */
   const onShown = (): void => {
@@ -191,6 +206,7 @@ export function openLink(chain: string): Link {
       held.set(key, known);
       known.listeners.add(listener as Listener<unknown>);
       const mayAsk = !PRIVATE.has(topic.channel) || login.peek().trader !== null;
+      if (key === PRICES_KEY) pricedAt = Date.now();
       if (isNew && mayAsk && state.peek() !== 'CONNECTING') ask(known);
       return () => {
         if (!known.listeners.delete(listener as Listener<unknown>) || known.listeners.size > 0) return;

@@ -1,6 +1,6 @@
 import type { ReadonlySignal } from '@preact/signals';
 import type { Load } from '../api/resource.js';
-import { formatShortUsd, formatUpTo, scaled } from '../ui/format.js';
+import { formatDecimal, formatShortUsd, scaled } from '../ui/format.js';
 import { Panel } from '../ui/panel.js';
 import { showPrice } from '../ui/price-digits.js';
 import { spreadText } from './market-bar.js';
@@ -41,7 +41,7 @@ function BookTable({ book, market }: { readonly book: Book; readonly market: Mar
         {showPrice(level.price, market.pricePrecision)}
       </td>
       <td class="number" title={level.size}>
-        {formatUpTo(level.size, 3)}
+        {formatDecimal(level.size, 3)}
       </td>
       <td class="number depth">
         <span class={`depth-bar ${side}`} style={{ width: `${shareOf(level, deepest)}%` }} aria-hidden="true" />

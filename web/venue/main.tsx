@@ -21,6 +21,7 @@ import { useStream } from './use-stream.js';
 
 const MARKETS_MS = 15_000;
 const DAY_MS = 30_000;
+const SOON_MS = 1_500;
 interface Listed<Row> {
   readonly data: readonly Row[];
 }
@@ -33,6 +34,13 @@ function OpenVenue({ facts, chain, base, link }: PageContext & { readonly link: 
   const markets = useResource<Listed<Market>>(chain, (signal) => request(`${base}/markets`, { signal }), MARKETS_MS);
   const day = useResource<Listed<DayFigures>>(chain, (signal) => request(`${base}/day`, { signal }), DAY_MS);
   const days = useComputed(() => new Map((day.load.value.data?.data ?? []).map((row) => [row.market, row])));
+  // The gateway reads its charts when it is first asked, so the first answer may be empty.
+  const isUnknown = day.load.value.data?.data.every(({ priceBefore }) => priceBefore === null) === true;
+  useEffect(() => {
+    if (!isUnknown) return;
+    const timer = setTimeout(day.refresh, SOON_MS);
+    return () => clearTimeout(timer);
+  }, [isUnknown, day.load.value]);
   const prices = useMemo(() => openPrices(link), [link]);
   useEffect(() => () => prices.stop(), [prices]);
   const chosen = useSignal(marketOfAddress());
