@@ -31,6 +31,8 @@ export interface PendingRequest {
   readonly index: number;
   readonly pairIndex: number;
   readonly long: boolean;
+  /** Of a market order that opens; its side is known. */
+  readonly isOpening: boolean;
 }
 
 export interface CollateralOnChain {
@@ -54,6 +56,9 @@ export interface ChainReader {
   pendingRequest(trader: Hex, index: number): Promise<PendingRequest | null>;
   delegateOf(trader: Hex): Promise<Hex>;
 }
+
+/** `PendingOrderType` of the contract. */
+const MARKET_OPEN = 0;
 
 const SYMBOL_ABI = [{ type: 'function', name: 'symbol', stateMutability: 'view', inputs: [], outputs: [{ type: 'string' }] }] as const;
 
@@ -127,7 +132,9 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
     async pendingRequest(trader, index) {
       const data = await ask(encodeFunctionData({ abi, functionName: 'getPendingOrders', args: [trader] }));
       const found = decodeFunctionResult({ abi, functionName: 'getPendingOrders', data }).find((pending) => pending.index === index);
-      return found === undefined ? null : { index, pairIndex: found.trade.pairIndex, long: found.trade.long };
+      return found === undefined
+        ? null
+        : { index, pairIndex: found.trade.pairIndex, long: found.trade.long, isOpening: found.orderType === MARKET_OPEN };
     },
     async delegateOf(trader) {
       const data = await ask(encodeFunctionData({ abi, functionName: 'getTradingDelegate', args: [trader] }));

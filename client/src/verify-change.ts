@@ -12,6 +12,7 @@ import {
   slippageUnits,
   units,
   type Context,
+  type OrderView,
 } from './verify-context.js';
 import { NO_REFERRER, requireBlank, type OpenCall } from './verify-open.js';
 import { readLevels, requireClosingSlippage } from './verify-reduce.js';
@@ -35,18 +36,7 @@ const wrongFunction = ({ functionName }: Call): VerificationError =>
 export async function verifyCancel(context: Context, { id }: { readonly id: string }, calls: readonly Call[]): Promise<void> {
   const view = await context.order(id);
   const call = only(calls);
-  if (call.functionName === 'cancelOrderAfterTimeout') {
-    const [index] = call.args;
-    const pending = await context.reader.pendingRequest(context.trader, index);
-    if (pending === null) throw new VerificationError('INDEX', `no request of the trader waits at index ${index}`);
-    requireSame(
-      'INDEX',
-      `the request at index ${index} is of another market`,
-      view.market,
-      await context.reader.marketOf(pending.pairIndex),
-    );
-    return;
-  }
+  if (call.functionName === 'cancelOrderAfterTimeout') return verifyReclaim(context, view, call.args[0]);
   if (view.reduceOnly) {
     const { index, tp, sl } = readLevels(calls);
     const [removed, other] = levelOf(view) === 'tp' ? [tp, sl] : [sl, tp];
@@ -56,6 +46,17 @@ export async function verifyCancel(context: Context, { id }: { readonly id: stri
   }
   if (call.functionName !== 'cancelOpenOrder') throw wrongFunction(call);
   await requireResting(context, view, await storedTrade(context, call.args[0]));
+}
+
+/** Only a market order waits for the oracle; what a closing stores of its position has no side. */
+async function verifyReclaim({ reader, trader }: Context, view: OrderView, index: number): Promise<void> {
+  if (view.type !== 'market')
+    throw new VerificationError('FUNCTION', 'only a market order can be reclaimed', 'cancelOpenOrder', 'cancelOrderAfterTimeout');
+  const pending = await reader.pendingRequest(trader, index);
+  if (pending === null) throw new VerificationError('INDEX', `no request of the trader waits at index ${index}`);
+  requireSame('INDEX', `the request at index ${index} is of another market`, view.market, await reader.marketOf(pending.pairIndex));
+  if (!view.reduceOnly && pending.isOpening)
+    requireSame('INDEX', `the request at index ${index} has the other side`, view.side, pending.long ? 'long' : 'short');
 }
 
 /** Changes a resting order in place, or cancels it and opens another in one transaction. */

@@ -352,7 +352,7 @@ describe('a change that a lying gateway prepares is not signed', () => {
     gateway.lie = inArgs('cancelOpenOrder', () => [index('second')]);
     expect(await refusal(trader, cancel)).toBe('INDEX');
     gateway.lie = inCalls(() => [{ functionName: 'cancelOrderAfterTimeout', args: [0] }]);
-    expect(await refusal(trader, cancel)).toBe('INDEX');
+    expect(await refusal(trader, cancel)).toBe('FUNCTION');
     gateway.lie = inCalls((calls) => [...calls, { functionName: 'cancelOpenOrder', args: [index('second')] }]);
     expect(await refusal(trader, cancel)).toBe('CALLS');
     gateway.lie = (_request, reply) => ({ ...reply, order: { ...second } });
