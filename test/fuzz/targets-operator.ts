@@ -79,6 +79,7 @@ const SANDBOX_BODIES: readonly (readonly [string, object])[] = [
   ['/sandbox/oracle', { mode: 'auto', delayMs: 10, market: 'BTC/USD' }],
   ['/sandbox/market', { market: 'EUR/USD', isOpen: true }],
   ['/sandbox/feed', { paused: false }],
+  ['/sandbox/reset', {}],
   ['/sandbox/chain', { action: 'mine', blocks: 1 }],
   ['/sandbox/chain', { action: 'reorg', depth: 1, drop: false }],
   ['/sandbox/chain', { action: 'rpc', mode: 'ok', latencyMs: 5, errorShare: 0.5 }],

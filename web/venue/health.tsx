@@ -33,7 +33,14 @@ function ChainHealth({ slug, chain }: { readonly slug: string; readonly chain: C
   const rows: readonly (readonly [string, string])[] = [
     ['Node', endpoints.map(({ host, state, latencyMs }) => `${host} ${state}${latencyMs === null ? '' : `, ${latencyMs} ms`}`).join('; ')],
     ['Head', block === null ? 'no block yet' : `block ${block}, ${headAgeMs === null ? '–' : formatAge(headAgeMs)} old`],
-    ['Indexed', followed.behind === null ? 'not yet' : followed.behind === 0 ? 'up to the head' : `${followed.behind} blocks behind`],
+    [
+      'Indexed',
+      followed.behind === null
+        ? 'not yet'
+        : followed.behind === 0
+          ? 'up to the head'
+          : `${followed.behind} ${followed.behind === 1 ? 'block' : 'blocks'} behind`,
+    ],
     ['Prices', priceAgeMs === null ? 'none yet' : `${formatAge(priceAgeMs)} old`],
     ['Relayer', relayer === null ? 'none: bots can read, not trade' : relayer.ready ? 'ready' : 'cannot send'],
   ];

@@ -1,10 +1,10 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { request } from '../api/request.js';
-import { useResource } from '../api/resource.js';
+import { LOADING, useResource, type Resource } from '../api/resource.js';
 import type { Link } from '../api/socket.js';
 import { Dialog } from '../ui/dialog.js';
-import { Skeleton } from '../ui/panel.js';
+import { Panel, Skeleton } from '../ui/panel.js';
 import { mountPage, type PageContext } from '../ui/shell.js';
 import { BookPanel } from './book.js';
 import { CandlesPanel } from './candles.js';
@@ -22,6 +22,7 @@ import { useStream } from './use-stream.js';
 const MARKETS_MS = 15_000;
 const DAY_MS = 30_000;
 const SOON_MS = 1_500;
+const MOST_ATTEMPTS = 8;
 interface Listed<Row> {
   readonly data: readonly Row[];
 }
@@ -34,13 +35,7 @@ function OpenVenue({ facts, chain, base, link }: PageContext & { readonly link: 
   const markets = useResource<Listed<Market>>(chain, (signal) => request(`${base}/markets`, { signal }), MARKETS_MS);
   const day = useResource<Listed<DayFigures>>(chain, (signal) => request(`${base}/day`, { signal }), DAY_MS);
   const days = useComputed(() => new Map((day.load.value.data?.data ?? []).map((row) => [row.market, row])));
-  // The gateway reads its charts when it is first asked, so the first answer may be empty.
-  const isUnknown = day.load.value.data?.data.every(({ priceBefore }) => priceBefore === null) === true;
-  useEffect(() => {
-    if (!isUnknown) return;
-    const timer = setTimeout(day.refresh, SOON_MS);
-    return () => clearTimeout(timer);
-  }, [isUnknown, day.load.value]);
+  useUntilKnown(markets, day);
   const prices = useMemo(() => openPrices(link), [link]);
   useEffect(() => () => prices.stop(), [prices]);
   const chosen = useSignal(marketOfAddress());
@@ -77,9 +72,7 @@ function OpenVenue({ facts, chain, base, link }: PageContext & { readonly link: 
     <>
       <div class="venue">
         {market === null ? (
-          <section class="market-bar" aria-busy="true">
-            <Skeleton rows={2} />
-          </section>
+          problem === null && <LoadingMarket />
         ) : (
           <OneMarket
             key={market.symbol}
@@ -111,6 +104,20 @@ function OpenVenue({ facts, chain, base, link }: PageContext & { readonly link: 
   );
 }
 
+/** The gateway begins to read its charts when it is first asked, a few markets at a time: asked again until the open ones are known. */
+function useUntilKnown(markets: Resource<Listed<Market>>, day: Resource<Listed<DayFigures>>): void {
+  const attempts = useRef(0);
+  const open = new Set((markets.load.value.data?.data ?? []).filter(({ isOpen }) => isOpen).map(({ symbol }) => symbol));
+  const { data } = day.load.value;
+  const isWaiting = data?.data.some(({ market, priceBefore }) => priceBefore === null && open.has(market)) === true;
+  useEffect(() => {
+    if (!isWaiting || attempts.current >= MOST_ATTEMPTS) return;
+    attempts.current += 1;
+    const timer = setTimeout(day.refresh, SOON_MS);
+    return () => clearTimeout(timer);
+  }, [isWaiting, data]);
+}
+
 interface OneMarketProps {
   readonly market: Market;
   readonly base: string;
@@ -131,6 +138,21 @@ function OneMarket({ market, base, link, isCut, isSandbox, bar, interval, onInte
       <CandlesPanel market={market} base={base} link={link} interval={interval} onInterval={onInterval} isCut={isCut} />
       <BookPanel market={market} load={book} isCut={isCut} />
       <TradesPanel market={market} link={link} isCut={isCut} isSandbox={isSandbox} />
+    </>
+  );
+}
+
+/** The size of what comes, so that nothing moves when it does. */
+function LoadingMarket() {
+  const nothing = () => null;
+  return (
+    <>
+      <section class="market-bar" aria-busy="true">
+        <Skeleton rows={2} />
+      </section>
+      <Panel title="Candles" class="candles-panel" load={LOADING} rows={17} children={nothing} />
+      <Panel title="Virtual book" class="book-panel" load={LOADING} rows={17} children={nothing} />
+      <Panel title="Recent trades" class="trades-panel" load={LOADING} rows={3} children={nothing} />
     </>
   );
 }
