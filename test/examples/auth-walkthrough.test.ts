@@ -12,7 +12,7 @@ afterAll(() => sandbox.stop());
 describe('the walk-through of docs/signing.md', () => {
   it('leads from a fresh trader to a signed request and an API key', async () => {
     const script = path.resolve(import.meta.dirname, '../../examples/auth-walkthrough.mjs');
-    const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 25_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [script, sandbox.url], { timeout: 100_000 });
     expect(stdout.split('\n').slice(2, -1)).toEqual([
       'created: pending_delegation',
       'delegated: active',
