@@ -25,6 +25,7 @@ interface Listed {
 
 interface Held {
   readonly trader: string;
+  readonly label: string;
   readonly key: string;
 }
 
@@ -35,6 +36,12 @@ export function ApiKeysCard({ desk }: { readonly desk: Desk }) {
   const reader = held.value?.trader === session.address ? held.value.key : null;
   const shown = useSignal<string | null>(null);
   const keys = useResource<Listed>(`${session.address} ${reader}`, () => listKeys(desk, reader));
+  /** The key that reads the list may be the one that has ended. */
+  const forget = (label: string): void => {
+    if (held.value?.label !== label) return keys.refresh();
+    keepInTab(slotOf(page.chain), null);
+    held.value = null;
+  };
   return (
     <Panel title="API keys" load={keys.load.value} rows={2} onRetry={keys.refresh}>
       {({ list }) => (
@@ -43,9 +50,9 @@ export function ApiKeysCard({ desk }: { readonly desk: Desk }) {
           {shown.value === null ? (
             <NewKey
               desk={desk}
-              onKey={(key) => {
+              onKey={(key, label) => {
                 shown.value = key;
-                held.value = { trader: session.address, key };
+                held.value = { trader: session.address, label, key };
               }}
             />
           ) : (
@@ -69,7 +76,7 @@ export function ApiKeysCard({ desk }: { readonly desk: Desk }) {
           ) : (
             <ul class="rows">
               {list.map((key) => (
-                <KeyRow key={key.label} desk={desk} apiKey={key} onGone={keys.refresh} />
+                <KeyRow key={key.label} desk={desk} apiKey={key} onGone={() => forget(key.label)} />
               ))}
             </ul>
           )}
@@ -98,7 +105,7 @@ async function signedBy({ page, chain, info, session }: Desk, wishOf: (timestamp
   }));
 }
 
-function NewKey({ desk, onKey }: { readonly desk: Desk; readonly onKey: (key: string) => void }) {
+function NewKey({ desk, onKey }: { readonly desk: Desk; readonly onKey: (key: string, label: string) => void }) {
   const label = useSignal('account page');
   const action = useAction();
   const issue = (event: Event): void => {
@@ -114,7 +121,8 @@ function NewKey({ desk, onKey }: { readonly desk: Desk; readonly onKey: (key: st
       if (wish.type !== 'ApiKeyIssue') throw new Error('Another message was signed.');
       report({ kind: 'working', text: 'Issuing the key…' });
       const body = apiKeyRequest(wish, { trader: desk.session.address, signature });
-      onKey(take(await request<{ apiKey: string }>(`${desk.page.base}/api-keys`, { method: 'POST', body })).apiKey);
+      const { apiKey } = take(await request<{ apiKey: string }>(`${desk.page.base}/api-keys`, { method: 'POST', body }));
+      onKey(apiKey, wish.label);
       return { text: 'Issued.' };
     });
   };
