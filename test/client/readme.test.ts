@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { tradingVenue } from '../harness/venue/trading-venue.js';
@@ -12,9 +13,9 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-/** Runs a program beside the sources of the client; answers what it printed. */
+/** Runs a program with the sources of the client; answers what it printed. */
 async function run(text: string, variables: Record<string, string>): Promise<string> {
-  const folder = mkdtempSync(path.join(root, 'test/client/.readme-'));
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'readme-'));
   try {
     const file = path.join(folder, 'main.mts');
     writeFileSync(
