@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
+import { chromium, type Browser, type BrowserContext, type CDPSession, type Page } from 'playwright-core';
 
 /** Debian's place; CHROMIUM names another, and makes a missing browser a failure. */
 const USUAL = '/usr/bin/chromium';
@@ -40,6 +40,8 @@ export interface TestPage {
 
 export interface TestBrowser {
   open(options?: OpenPageOptions): Promise<TestPage>;
+  /** For what belongs to the whole browser, such as processor times. */
+  processes(): Promise<CDPSession>;
   close(): Promise<void>;
 }
 
@@ -54,6 +56,7 @@ export async function openBrowser(): Promise<TestBrowser> {
       const page = await context.newPage();
       return { page, context, complaints: collectComplaints(page, expected), close: () => context.close() };
     },
+    processes: () => browser.newBrowserCDPSession(),
     close: () => browser.close(),
   };
 }

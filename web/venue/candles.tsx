@@ -1,5 +1,6 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
+import { createPaced } from '../api/paced.js';
 import { LOADING, loaded, type Load } from '../api/resource.js';
 import { request } from '../api/request.js';
 import type { Link } from '../api/socket.js';
@@ -16,6 +17,9 @@ interface CandlesProps {
   readonly onInterval: (interval: Interval) => void;
   readonly isCut: boolean;
 }
+
+/** Drawing is the dearest part of the page. */
+const PAUSE_MS = 500;
 
 const drawn = ({ time, open, high, low, close }: Candle): DrawnCandle => ({
   time,
@@ -55,20 +59,25 @@ export function CandlesPanel({ market, base, link, interval, onInterval, isCut }
       newest.value = data.at(-1) ?? null;
       chart.current?.show(data.map(drawn), priceDigits(data.at(-1)?.close ?? '0', market.pricePrecision));
     });
-    const stop = link.subscribe<readonly Candle[]>(
-      { channel: 'candles', market: market.symbol, interval },
-      {
-        onMessage: ({ data }) => {
-          if (load.peek().data === null) return;
-          for (const candle of data) chart.current?.update(drawn(candle));
-          newest.value = data.at(-1) ?? newest.peek();
-          load.value = loaded(load.peek().data ?? []);
-        },
+    const paced = createPaced<readonly Candle[]>(
+      (changed) => {
+        const { data } = load.peek();
+        if (data === null) return;
+        for (const candle of changed) chart.current?.update(drawn(candle));
+        newest.value = changed.at(-1) ?? newest.peek();
+        load.value = loaded(data);
       },
+      PAUSE_MS,
+      (waiting, next) => [...new Map([...waiting, ...next].map((candle) => [candle.time, candle])).values()],
+    );
+    const cancel = link.subscribe<readonly Candle[]>(
+      { channel: 'candles', market: market.symbol, interval },
+      { onMessage: ({ data }) => paced.push(data) },
     );
     return () => {
       abort.abort();
-      stop();
+      cancel();
+      paced.stop();
     };
   }, [base, link, market.symbol, interval, attempt.value]);
 
