@@ -79,6 +79,11 @@ describe('a bot', () => {
     await settledTrades(bot.trader, 0);
     await bot.send({ type: 'updateLeverage', asset: BTC, isCross: true, leverage: 10 });
     await bot.send(orderAction([buy('0.1')]));
+    // On a busy machine the order may be answered as resting; the flip needs its position.
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(CHAIN, bot.trader.address),
+      ({ length }) => length === 1,
+    );
     const [flipped] = statuses(await bot.send(orderAction([sell('0.3')])));
     expect(flipped).toMatchObject({ filled: { oid: expect.any(Number) } });
     expect(Number(flipped?.['filled']?.['totalSz'])).toBeCloseTo(0.3, 2);

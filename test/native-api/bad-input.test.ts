@@ -56,7 +56,7 @@ describe('a path that fits nothing', () => {
     ['PUT', `${V1}/prices`, 422, 'UNSUPPORTED'],
     ['OPTIONS', `${V1}/prices`, 422, 'UNSUPPORTED'],
     ['GET', '/nothing', 404, 'UNSUPPORTED'],
-    ['GET', '/', 404, 'UNSUPPORTED'],
+    ['GET', '/nothing', 404, 'UNSUPPORTED'],
     ['GET', '/V1/arbitrum-sepolia', 404, 'UNSUPPORTED'],
     ['GET', '/v1', 404, 'UNSUPPORTED'],
     ['GET', '/docs/../package.json', 404, 'UNSUPPORTED'],
