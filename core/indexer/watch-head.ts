@@ -5,8 +5,6 @@ import { createCatchUpMeter, isNearHead } from './catch-up.js';
 import { createIdentification, type Identification } from './identify-venue.js';
 
 const SLOWEST_POLL_MS = 1000;
-/** While heads are pushed, polling only finds reorganisations and faults. A line that was silent this long counts as cut. */
-const PUSHED_MS = 5_000;
 const LOG_PROGRESS_MS = 10_000;
 
 /**
@@ -15,13 +13,8 @@ const LOG_PROGRESS_MS = 10_000;
  */
 export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   const stopping = new AbortController();
-  let pushedAt = -Infinity;
-  const isPushed = (): boolean => venue.clock.now() - pushedAt < PUSHED_MS;
-  const following = follow(gateway, venue, isPushed, stopping.signal);
-  const stopListening = venue.chain.heads((block) => {
-    pushedAt = venue.clock.now();
-    acceptPushed(gateway, venue, block);
-  });
+  const following = follow(gateway, venue, stopping.signal);
+  const stopListening = venue.chain.heads((block) => acceptPushed(gateway, venue, block));
   return () => {
     stopListening();
     stopping.abort();
@@ -29,14 +22,14 @@ export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   };
 }
 
-async function follow(gateway: Gateway, venue: Venue, isPushed: () => boolean, signal: AbortSignal): Promise<void> {
-  const pace = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
+async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
+  const pause = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
   const reportProgress = progressOf(venue);
   const identification = createIdentification(venue);
   while (!signal.aborted) {
     await poll(gateway, venue, identification);
     reportProgress();
-    await venue.clock.sleep(isPushed() ? SLOWEST_POLL_MS : pace, signal);
+    await venue.clock.sleep(pause, signal);
   }
   await identification.settled();
 }
