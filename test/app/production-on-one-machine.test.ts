@@ -12,11 +12,11 @@ const page = readFileSync(path.join(root, 'docs/production-on-one-machine.md'), 
 const { scripts } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> };
 const CHAIN = 'arbitrum-sepolia';
 
-/** The lines of the page, at other addresses: the usual port may be in use on the machine of the test. */
-function settings(sandboxUrl: string, folder: string): string {
+/** The lines of the page, for a sandbox at another address: the usual port may be in use on the machine of the test. */
+function settings(sandboxUrl: string): string {
   const [, block = ''] = /<!-- settings[^>]*-->\s*```sh\n([\s\S]*?)```/.exec(page) ?? [];
   expect(block.match(/^export /gm)).toHaveLength(5);
-  return block.replaceAll('http://127.0.0.1:8080', sandboxUrl).replaceAll('/tmp/diamond-gateway-production', folder);
+  return block.replaceAll('http://127.0.0.1:8080', sandboxUrl);
 }
 
 describe('the page about production on one machine', () => {
@@ -29,7 +29,7 @@ describe('the page about production on one machine', () => {
 
   it('has five lines of settings with which a production gateway trades on the sandbox', async () => {
     const sandbox = await readyUrl(start());
-    const script = `${settings(sandbox, path.join(playground().folder, 'production'))}\n${scripts['start:production']}`;
+    const script = `${settings(sandbox)}\n${scripts['start:production']}`;
     const env = { ...basics(), TMPDIR: playground().folder, HOST: '127.0.0.1', PORT: '0' };
     const production = startProcess('bash', ['-ec', script], { env });
     try {
