@@ -81,7 +81,7 @@ describe('a bot', () => {
     await bot.send(orderAction([buy('0.1')]));
     // On a busy machine the order may be answered as resting; the flip needs its position.
     await eventually(
-      () => sandbox.gateway.store.account.openPositions(CHAIN, bot.trader.address),
+      () => sandbox.gateway.store.account.openPositions(CHAIN, bot.trader.account.address.toLowerCase() as `0x${string}`),
       ({ length }) => length === 1,
     );
     const [flipped] = statuses(await bot.send(orderAction([sell('0.3')])));
