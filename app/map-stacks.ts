@@ -19,7 +19,12 @@ function textOf(error: unknown): string {
   }
 }
 
-function placeOf(frame: NodeJS.CallSite): string {
+/** The declared type lacks the text that every frame has. */
+interface Frame extends NodeJS.CallSite {
+  toString(): string;
+}
+
+function placeOf(frame: Frame): string {
   const [text, file, line, column] = [frame.toString(), frame.getFileName(), frame.getLineNumber(), frame.getColumnNumber()];
   if (!file?.startsWith('file:') || line === null || column === null) return text;
   const entry = mapOf(file)?.findEntry(line - 1, column - 1);

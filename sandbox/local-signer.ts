@@ -1,5 +1,5 @@
 import { createECDH } from 'node:crypto';
-import { hashMessage, hashTypedData, keccak256, serializeTransaction, signatureToHex } from 'viem';
+import { hashMessage, hashTypedData, keccak256, serializeSignature, serializeTransaction } from 'viem';
 import { privateKeyToAccount, publicKeyToAddress, toAccount, type PrivateKeyAccount } from 'viem/accounts';
 import { loadSecp256k1Addon } from '../core/adapters/crypto/secp256k1-addon.js';
 import type { Hex } from '../core/types.js';
@@ -14,14 +14,13 @@ export function localSigner(privateKey: Hex): PrivateKeyAccount {
   if (addon === null) return privateKeyToAccount(privateKey);
   const key = Buffer.from(privateKey.slice(2), 'hex');
   const publicKey: Hex = `0x${publicKeyOf(key).toString('hex')}`;
-  const { ecdsaSign } = addon;
 
   const signHash = (hash: Hex): { r: Hex; s: Hex; yParity: number; v: bigint } => {
-    const { signature, recid } = ecdsaSign(Buffer.from(hash.slice(2), 'hex'), key);
+    const { signature, recid } = addon.ecdsaSign(Buffer.from(hash.slice(2), 'hex'), key);
     const text = Buffer.from(signature).toString('hex');
     return { r: `0x${text.slice(0, 64)}`, s: `0x${text.slice(64)}`, yParity: recid, v: BigInt(recid + 27) };
   };
-  const sign = (hash: Hex): Promise<Hex> => Promise.resolve(signatureToHex(signHash(hash)));
+  const sign = (hash: Hex): Promise<Hex> => Promise.resolve(serializeSignature(signHash(hash)));
 
   const account = toAccount({
     address: publicKeyToAddress(publicKey),

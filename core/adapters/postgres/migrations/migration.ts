@@ -1,3 +1,4 @@
+import type { Knex } from 'knex';
 
 /**
  * One schema step. Steps only go forward and only add, so that the previous release still runs on the new schema during a rolling update; a
@@ -9,12 +10,7 @@
  */
 export interface Migration {
   readonly name: string;
-  readonly up: (trx: Statements) => Promise<void>;
-}
-
-/** Takes the statements of a step. None depends on the result of another, so that many can be sent at once. */
-export interface Statements {
-  raw(statement: string): PromiseLike<unknown>;
+  readonly up: (trx: Knex.Transaction) => Promise<void>;
 }
 
 /** The database's clock in epoch ms. */
