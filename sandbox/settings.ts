@@ -41,7 +41,7 @@ const Settings = z.object({
   /** Between two blocks while none is pending. */
   SANDBOX_IDLE_BLOCK_MS: Milliseconds.default(2_000),
   /** How often each market's price moves. */
-  SANDBOX_PRICE_MS: Milliseconds.default(500),
+  SANDBOX_PRICE_MS: Milliseconds.default(250),
   SANDBOX_ORACLE_MS: Milliseconds.default(500),
   SANDBOX_RPC_URL: z.url({ protocol: /^https?$/, error: 'must be an http or https URL' }).optional(),
 });
