@@ -13,6 +13,8 @@ export interface ManualClock extends Clock {
   /** The same in steps, letting sockets and promises have their turn in between. */
   pass(ms: number, stepMs?: number): Promise<void>;
   readonly pending: number;
+  /** When the last of the pending timers falls due; the current time if none is pending. */
+  readonly lastDueAt: number;
 }
 
 /** Time that stands still until a test moves it. */
@@ -64,6 +66,9 @@ export function createManualClock(start = Date.UTC(2026, 0, 6, 15)): ManualClock
     },
     get pending() {
       return timers.size;
+    },
+    get lastDueAt() {
+      return Math.max(now, ...[...timers].map(({ dueAt }) => dueAt));
     },
   };
 }
