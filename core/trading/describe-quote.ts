@@ -9,7 +9,7 @@ import type { OpenOutcome } from '../domain/pricing/predict-open.js';
 import { worstPrice } from '../domain/pricing/slippage.js';
 import type { Venue } from '../gateway.js';
 import { notionalUsd } from './check-order.js';
-import { LEVERAGE_DECIMALS, PRICE_DECIMALS } from './exact-units.js';
+import { LEVERAGE_DECIMALS, PRICE_DECIMALS, SIZE_DECIMALS } from './exact-units.js';
 import { currentPrice, type AskedOpening } from './order-request.js';
 
 /** The predicted result of an order, in decimal units. */
@@ -54,7 +54,6 @@ export interface Quoted {
   readonly feeMultiplier: bigint | undefined;
 }
 
-const SIZE_SCALE = 10;
 /** `…P` figures: 1e10 percent; as a fraction two more. */
 const PERCENT_SCALE = 10;
 const FRACTION_SCALE = 12;
@@ -77,7 +76,7 @@ export function describeQuote(venue: Venue, opening: AskedOpening, { outcome, re
     session: venue.feed.session(pair.index, venue.clock.now()),
     size: round(
       decimal(baseSizeForCollateral({ ...terms, price: opening.sizedAt, collateral, rounding: 'half-up' }), 18),
-      SIZE_SCALE,
+      SIZE_DECIMALS,
       'half-up',
     ),
     leverage: decimal(terms.leverage, LEVERAGE_DECIMALS),
