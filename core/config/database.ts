@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { MOST_EMBEDDED, POOL_VARIABLES, poolSizeFor, type Writers } from './database-pool.js';
 
 export interface DatabaseLimits {
+  /** A new connection that takes longer is given up. */
+  readonly connectMs?: number;
   /** The server ends a statement that runs longer. */
   readonly statementMs: number;
   /** A wait for a row or table lock. */
@@ -18,7 +20,12 @@ export type DatabaseConfig =
     | { readonly kind: 'embedded'; readonly folder: string; readonly durable?: boolean }
   ) & { readonly poolSize?: number; readonly limits?: DatabaseLimits };
 
-export const DEFAULT_LIMITS: DatabaseLimits = { statementMs: 10_000, lockMs: 5_000, idleTransactionMs: 5_000 };
+export const DEFAULT_LIMITS = {
+  connectMs: 3_000,
+  statementMs: 10_000,
+  lockMs: 5_000,
+  idleTransactionMs: 5_000,
+} as const satisfies DatabaseLimits;
 
 /** As the driver interprets them: every mode but the last two verifies the server's certificate and name. */
 const SSL_MODES = ['verify-full', 'verify-ca', 'require', 'prefer', 'no-verify', 'disable'] as const;
@@ -53,6 +60,7 @@ const Milliseconds = z.coerce
 export const DATABASE_VARIABLES = {
   ...POOL_VARIABLES,
   DATABASE_CA_FILE: z.string().optional(),
+  DATABASE_CONNECT_MS: Milliseconds.default(DEFAULT_LIMITS.connectMs),
   DATABASE_STATEMENT_MS: Milliseconds.default(DEFAULT_LIMITS.statementMs),
   DATABASE_LOCK_MS: Milliseconds.default(DEFAULT_LIMITS.lockMs),
   DATABASE_IDLE_TRANSACTION_MS: Milliseconds.default(DEFAULT_LIMITS.idleTransactionMs),
@@ -78,6 +86,7 @@ export function databaseSettings(read: Read, { holders, readText, problems }: Da
   if (read.DATABASE_LOCK_MS > read.DATABASE_STATEMENT_MS)
     problems.push('DATABASE_LOCK_MS must be at most DATABASE_STATEMENT_MS: a statement that waits for a lock is running');
   const limits = {
+    connectMs: read.DATABASE_CONNECT_MS,
     statementMs: read.DATABASE_STATEMENT_MS,
     lockMs: read.DATABASE_LOCK_MS,
     idleTransactionMs: read.DATABASE_IDLE_TRANSACTION_MS,

@@ -15,12 +15,11 @@ type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type
 
 /** All trading actions. The signed form is stored, because the relayer checks it before signing. */
 export function createTradeHandlers(gateway: Gateway): TradeHandlers {
-  const { holdMs } = gateway.facade;
   const universes = createUniverses(gateway);
   const handler =
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>
     async (context, action) =>
-      work({ ...context, universe: await universes.of(context.venue), holdMs }, action);
+      work({ ...context, universe: await universes.of(context.venue), holdMs: gateway.facade.holdMs }, action);
   /** Refuses transactions while nothing can be sent; cancels check this themselves, as some need no transaction. */
   const sender =
     <Type extends TradeType>(work: Work<Type>): TradeHandler<Type> =>

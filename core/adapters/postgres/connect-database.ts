@@ -18,9 +18,9 @@ export interface DatabaseOptions {
   readonly limits?: DatabaseLimits | null;
 }
 
-const CONNECT_MS = 3_000;
-/** How long a request waits for a free connection before it fails with a retryable error. */
-const ACQUIRE_MS = 5_000;
+const connectMsOf = (limits: DatabaseLimits | null | undefined): number => limits?.connectMs ?? DEFAULT_LIMITS.connectMs;
+/** A request waits for a free connection a little longer than a new one may take; then it fails with a retryable error. */
+const ACQUIRE_GRACE_MS = 2_000;
 /** Grace after the server's own timeouts, before a silent server is given up. */
 export const SILENCE_MS = 3_000;
 /** The driver's timeout must fire last: it fails the query but leaves the connection in the pool. */
@@ -53,7 +53,7 @@ type Reach = Pick<DatabaseOptions, 'url' | 'ca' | 'applicationName' | 'limits'>;
 const connectionSettings = ({ url, ca, applicationName = 'diamond-gateway', limits = DEFAULT_LIMITS }: Reach) => ({
   ...transport(url, ca),
   application_name: applicationName,
-  connectionTimeoutMillis: CONNECT_MS,
+  connectionTimeoutMillis: connectMsOf(limits),
   keepAlive: true,
   keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   types: exactTypes(),
@@ -85,7 +85,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
     client: 'pg',
     connection: connectionSettings(reach),
     pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000, afterCreate: prepare },
-    acquireConnectionTimeout: ACQUIRE_MS,
+    acquireConnectionTimeout: connectMsOf(reach.limits) + ACQUIRE_GRACE_MS,
     log: driverLog(log),
     compileSqlOnError: false, // values would end up in error messages and logs
   });

@@ -7,6 +7,7 @@ import { readSandboxSettings } from '../../../sandbox/settings.js';
 import { startSandbox } from '../../../sandbox/start-sandbox.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
+import { holdAnswers } from './answer-hold.js';
 import { checkExchange } from '../checks/openapi-check.js';
 
 export interface TestVenue {
@@ -27,6 +28,14 @@ export interface Reply {
   readonly headers: Headers;
   readonly body: unknown;
 }
+
+/** Longer than in production: a slow machine is not a fault of the database. */
+const PATIENT = {
+  DATABASE_CONNECT_MS: '60000',
+  DATABASE_STATEMENT_MS: '60000',
+  DATABASE_LOCK_MS: '30000',
+  DATABASE_IDLE_TRANSACTION_MS: '30000',
+};
 
 /** The oracle of a test venue answers at once. */
 export const TEST_ORACLE_MS = 10;
@@ -50,6 +59,7 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
       RATE_LIMIT_IP: '1000000',
       TRACKED_USERS_PER_IP: '1000',
       DATABASE_URL: database.url,
+      ...PATIENT,
       ...settings,
     };
     const sandbox = await startSandbox({
@@ -67,6 +77,7 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
     };
     return {
       ...sandbox,
+      controls: settings['FACADE_HOLD_MS'] === undefined ? holdAnswers(sandbox.controls, sandbox.gateway.facade) : sandbox.controls,
       log,
       stop,
       call,
