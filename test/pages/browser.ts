@@ -19,6 +19,8 @@ export function describePages(name: string, suite: () => void): void {
 }
 
 const ARTEFACTS = path.resolve(import.meta.dirname, '../../artefacts/pages');
+/** Slowness is no failure: the machine may be busy with something else. */
+const PATIENCE_MS = 100_000;
 const WIDE = { width: 1440, height: 900 };
 const PHONE = { width: 390, height: 844 };
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -53,6 +55,7 @@ export async function openBrowser(): Promise<TestBrowser> {
   return {
     async open({ colorScheme = 'light', isPhone = false, expected = [] } = {}) {
       const context = await browser.newContext({ viewport: isPhone ? PHONE : WIDE, colorScheme, hasTouch: isPhone });
+      context.setDefaultTimeout(PATIENCE_MS);
       const page = await context.newPage();
       return { page, context, complaints: collectComplaints(page, expected), close: () => context.close() };
     },

@@ -35,7 +35,9 @@ export interface Link {
   readonly state: ReadonlySignal<LinkState>;
   /** When the state changed, by this browser's clock. */
   readonly changedAt: ReadonlySignal<number>;
-  /** Whom the last login authenticated, or why it was refused. */
+  /** How long nothing had arrived when the state changed. */
+  readonly silentMs: ReadonlySignal<number>;
+  /** The account of the last login, or why it was refused. */
   readonly login: ReadonlySignal<{ readonly trader: string | null; readonly problem: StreamProblem | null }>;
   /** Subscribed again by itself after a cut; orders and fills go on from their cursor. */
   subscribe<Data>(topic: Topic, listener: Listener<Data>): () => void;
@@ -48,6 +50,8 @@ export interface Link {
 const ASK_MS = 500;
 const SILENT_MS = 1_500;
 const GIVE_UP_MS = 4_000;
+/** A connection that is being opened has not fallen silent yet. */
+const OPENING_MS = 15_000;
 /** Some market moves every second: a gateway that answers without a new price has lost its own feed. */
 const PRICES_OLD_MS = 5_000;
 const CHECK_MS = 200;
@@ -71,6 +75,7 @@ const NOBODY = { trader: null, problem: null } as const;
 export function openLink(chain: string): Link {
   const state = signal<LinkState>('CONNECTING');
   const changedAt = signal(Date.now());
+  const silentMs = signal(0);
   const login = signal<{ trader: string | null; problem: StreamProblem | null }>(NOBODY);
   const held = new Map<string, Held>();
   let socket: WebSocket | null = null;
@@ -84,6 +89,7 @@ export function openLink(chain: string): Link {
   const become = (next: LinkState): void => {
     if (state.peek() === next) return;
     changedAt.value = Date.now();
+    silentMs.value = changedAt.peek() - heardAt;
     state.value = next;
   };
   const send = (message: object): void => {
@@ -164,6 +170,7 @@ export function openLink(chain: string): Link {
     socket = opened;
     heardAt = Date.now();
     opened.onmessage = ({ data }) => typeof data === 'string' && onFrame(data);
+    opened.onopen = () => (heardAt = Date.now());
     opened.onclose = drop;
     opened.onerror = () => undefined; // a close follows
   }
@@ -175,8 +182,8 @@ export function openLink(chain: string): Link {
       askedAt = now;
       send({ op: 'ping' });
     }
-    const silentMs = now - heardAt;
-    if (silentMs > GIVE_UP_MS) drop();
+    const patienceMs = socket.readyState === WebSocket.CONNECTING ? OPENING_MS : GIVE_UP_MS;
+    if (now - heardAt > patienceMs) drop();
     else judge();
   };
   /** Timers of a hidden page hardly run: what they missed says nothing about the connection. */
@@ -198,6 +205,7 @@ export function openLink(chain: string): Link {
   return {
     state,
     changedAt,
+    silentMs,
     login,
     subscribe(topic, listener) {
       const key = keyOf(topic);

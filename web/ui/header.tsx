@@ -9,8 +9,9 @@ export interface HeaderProps {
   readonly chain: string | null;
   /** Null on a page without a stream. */
   readonly state: LinkState | null;
-  /** When the state began. */
+  /** When the state began, and for how long nothing had arrived then. */
   readonly stateAt: number | null;
+  readonly silentMs?: number | undefined;
 }
 
 const STATE_TEXT: Readonly<Record<LinkState, string>> = {
@@ -22,7 +23,7 @@ const STATE_TEXT: Readonly<Record<LinkState, string>> = {
 const TITLES: Readonly<Record<string, string>> = { venue: 'Venue', connect: 'Connect', account: 'Account', operator: 'Operator' };
 
 /** Chain, state of the stream, and whether this is money: the same on every page. */
-export function Header({ page, facts, chain, state, stateAt }: HeaderProps) {
+export function Header({ page, facts, chain, state, stateAt, silentMs }: HeaderProps) {
   return (
     <header class="header">
       <a class="brand" href="/">
@@ -46,6 +47,7 @@ export function Header({ page, facts, chain, state, stateAt }: HeaderProps) {
             role="status"
             data-state={state}
             data-state-at={stateAt ?? ''}
+            data-silent-ms={silentMs ?? ''}
             title={STATE_TEXT[state]}
           >
             {state}

@@ -59,7 +59,14 @@ function Open({ page, body: Body, hasStream, facts, chain }: OpenProps) {
   const context = { facts, chain, base: `/v1/${chain}`, hl: `/hl/${chain}`, link };
   return (
     <>
-      <Header page={page} facts={facts} chain={chain} state={link?.state.value ?? null} stateAt={link?.changedAt.value ?? null} />
+      <Header
+        page={page}
+        facts={facts}
+        chain={chain}
+        state={link?.state.value ?? null}
+        stateAt={link?.changedAt.value ?? null}
+        silentMs={link?.silentMs.value}
+      />
       <main class="page">
         <Body {...context} />
       </main>
