@@ -1,39 +1,66 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from './median.js';
+import { treeOf, usageOf } from './process-tree.js';
 
-/** `npm start` as a person meets it: how long until `/ready`, cold and warm, and what it weighs when nobody asks anything of it. */
+/**
+ * `npm start` as a person meets it: how long until `/ready`, with nothing built and built, until the demo's first fill, and what it weighs
+ * when nobody asks anything of it. Times are multiples of a bare `node -e 0` of the same minute, because machines and their load differ.
+ */
 
 const root = path.resolve(import.meta.dirname, '..');
-const COLD_MS = 8_000;
-const WARM_MS = 4_000;
+const COLD_TIMES = 25;
+const WARM_TIMES = 18;
+const FILL_MS = 2_000;
 const IDLE_MIB = 400;
 const IDLE_AFTER_MS = 15_000;
-const GIVE_UP_MS = 60_000;
-const WARM_RUNS = 3;
+const GIVE_UP_MS = 120_000;
+const RUNS = Number(process.env['RUNS'] ?? 5);
+/** Everything that an earlier start has left behind. */
+const BUILT = ['dist', 'client/dist', 'node_modules/.cache/diamond-gateway'];
 
 const temporary = mkdtempSync(path.join(os.tmpdir(), 'bench-start-'));
 chmodSync(temporary, 0o711); // the database of root runs as another user and has to walk through
 
 interface Run {
   readonly child: ChildProcess;
-  readonly readyMs: number;
+  readonly url: string;
+  readonly since: number;
+  readonly ms: number;
+  /** How many bare starts of Node fit into it. */
+  readonly times: number;
 }
 
 async function startToReady(): Promise<Run> {
+  const before = await bareNode();
   const since = performance.now();
   const child = spawn('npm', ['start'], { cwd: root, env: surroundings(), stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  while (performance.now() - since < GIVE_UP_MS && child.exitCode === null) {
-    const url = /ready: (http:\/\/[\d.:]+)/.exec(output)?.[1];
-    if (url !== undefined && (await fetch(`${url}/ready`)).status === 200) return { child, readyMs: performance.now() - since };
-    await sleep(10);
+  const [, url = ''] = await said(child, /(http:\/\/127\.0\.0\.1:\d+)/, since);
+  while ((await fetch(`${url}/ready`).catch(() => null))?.status !== 200) {
+    if (performance.now() - since > GIVE_UP_MS) throw new Error('npm start did not become ready');
+    await sleep(5);
   }
-  await end(child);
-  throw new Error(`npm start did not become ready:\n${output}`);
+  const ms = performance.now() - since;
+  return { child, url, since, ms, times: ms / median([...before, ...(await bareNode())]) };
+}
+
+/** Resolves when the output matches. */
+function said(child: ChildProcess, pattern: RegExp, since: number): Promise<RegExpExecArray> {
+  let output = '';
+  return new Promise((resolve, reject) => {
+    const give = setTimeout(() => reject(new Error(`nothing in ${(performance.now() - since).toFixed(0)} ms:\n${output}`)), GIVE_UP_MS);
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+      const match = pattern.exec(output);
+      if (match === null) return;
+      clearTimeout(give);
+      resolve(match);
+    });
+    child.once('close', () => reject(new Error(`it ended:\n${output}`)));
+  });
 }
 
 /** The person's environment without the settings that would change what is measured. */
@@ -51,71 +78,66 @@ async function end(child: ChildProcess): Promise<number> {
   return performance.now() - since;
 }
 
-async function bareNode(): Promise<number> {
-  const since = performance.now();
-  await new Promise((resolve) => spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }).once('close', resolve));
-  return performance.now() - since;
-}
-
-/** Each process's share of what it maps, so that memory used by several is counted once. Null where the system does not tell. */
-function memoryOfTree(top: number): { readonly mib: number; readonly processes: number } | null {
-  try {
-    const parents = new Map(
-      readdirSync('/proc')
-        .filter((name) => /^\d+$/.test(name))
-        .map((name) => [Number(name), parentOf(name)]),
-    );
-    const isBelow = (pid: number): boolean => pid === top || (pid > 0 && isBelow(parents.get(pid) ?? 0));
-    const tree = [...parents.keys()].filter(isBelow);
-    const kib = tree.map((pid) => Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0));
-    return { mib: kib.reduce((sum, share) => sum + share, 0) / 1024, processes: tree.length };
-  } catch {
-    return null;
+async function bareNode(): Promise<number[]> {
+  const took: number[] = [];
+  for (let run = 0; run < 3; run += 1) {
+    const since = performance.now();
+    await new Promise((resolve) => spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }).once('close', resolve));
+    took.push(performance.now() - since);
   }
+  return took;
 }
 
-function parentOf(pid: string): number {
-  try {
-    return Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-  } catch {
-    return 0; // gone meanwhile
-  }
-}
-
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN;
 const verdict = (isKept: boolean): string => (isKept ? 'kept' : 'MISSED');
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(2).padStart(6)} s`;
 
-function show(name: string, ms: number, bare: number, promised?: number): void {
-  const promise = promised === undefined ? '' : `  promised ${promised / 1000} s: ${verdict(ms <= promised)}`;
-  console.log(`${name.padEnd(26)} ${(ms / 1000).toFixed(2).padStart(6)} s  ${(ms / bare).toFixed(0).padStart(4)} x a bare node${promise}`);
+function show(name: string, runs: readonly Run[], promised: number): void {
+  const times = median(runs.map((run) => run.times));
+  console.log(
+    `${name.padEnd(28)} ${seconds(median(runs.map(({ ms }) => ms)))}  ${times.toFixed(1).padStart(5)} x a bare node  promised ${promised}: ${verdict(times <= promised)}`,
+  );
+}
+
+/** From the first word of `npm run demo` to its first fill. The demo is started when the sandbox is ready. */
+async function firstFill({ url }: Run): Promise<number> {
+  const since = performance.now();
+  const demo = spawn('npm', ['run', 'demo', '--', url], { cwd: root, stdio: ['ignore', 'pipe', 'inherit'] });
+  await said(demo, /open at the market.*\d/, since);
+  const ms = performance.now() - since;
+  demo.kill('SIGINT');
+  return ms;
 }
 
 async function measure(): Promise<void> {
-  const bare = median([await bareNode(), await bareNode(), await bareNode(), await bareNode(), await bareNode()]);
-  show('node -e 0', bare, bare);
-  rmSync(path.join(root, 'dist'), { recursive: true, force: true });
-  const cold = await startToReady();
-  await end(cold.child);
-  show('npm start, nothing built', cold.readyMs, bare, COLD_MS);
-  const warm: number[] = [];
-  for (let run = 1; ; run += 1) {
-    const { child, readyMs } = await startToReady();
-    warm.push(readyMs);
-    if (run < WARM_RUNS) {
-      await end(child);
-      continue;
-    }
-    show(`npm start, built (of ${WARM_RUNS})`, median(warm), bare, WARM_MS);
-    await sleep(IDLE_AFTER_MS);
-    const memory = child.pid === undefined ? null : memoryOfTree(child.pid);
-    show('Ctrl-C to the end', await end(child), bare);
-    if (memory === null) console.log('idle memory                not told by this system');
-    else
-      console.log(
-        `idle memory                ${memory.mib.toFixed(0).padStart(6)} MiB in ${memory.processes} processes  promised ${IDLE_MIB} MiB: ${verdict(memory.mib <= IDLE_MIB)}`,
-      );
-    return;
+  const cold: Run[] = [];
+  for (let run = 0; run < Math.ceil(RUNS / 2); run += 1) {
+    for (const folder of BUILT) rmSync(path.join(root, folder), { recursive: true, force: true });
+    const made = await startToReady();
+    cold.push(made);
+    await end(made.child);
   }
+  show(`npm start, nothing built (${cold.length})`, cold, COLD_TIMES);
+  const warm: Run[] = [];
+  for (let run = 0; run < RUNS; run += 1) {
+    const made = await startToReady();
+    warm.push(made);
+    if (run < RUNS - 1) await end(made.child);
+  }
+  show(`npm start, built (${warm.length})`, warm, WARM_TIMES);
+  const last = warm.at(-1);
+  if (last === undefined) return;
+  const fill = await firstFill(last);
+  console.log(
+    `${'first fill of npm run demo'.padEnd(28)} ${seconds(fill)}  after ready  promised ${FILL_MS / 1000} s: ${verdict(fill <= FILL_MS)}`,
+  );
+  await sleep(IDLE_AFTER_MS);
+  const memory = last.child.pid === undefined ? null : usageOf(treeOf(last.child.pid));
+  console.log(`${'Ctrl-C to the end'.padEnd(28)} ${seconds(await end(last.child))}`);
+  if (memory === null) console.log('idle memory: this system does not show it');
+  else
+    console.log(
+      `${'idle memory'.padEnd(28)} ${memory.mib.toFixed(0).padStart(6)} MiB in ${memory.processes} processes  promised ${IDLE_MIB} MiB: ${verdict(memory.mib <= IDLE_MIB)}`,
+    );
 }
 
 await measure().finally(() => rmSync(temporary, { recursive: true, force: true }));

@@ -13,7 +13,8 @@ const PAGES = {
   operator: 'Operator',
 };
 const HASH_LENGTH = 10;
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 10, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT } };
+/** Quality 5: a third of the time of 10, and 7 % larger; a first start waits for it. */
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 5, [constants.BROTLI_PARAM_MODE]: constants.BROTLI_MODE_TEXT } };
 
 const hashOf = (bytes) => createHash('sha256').update(bytes).digest('hex').slice(0, HASH_LENGTH);
 

@@ -148,6 +148,7 @@ function fail(sentence) {
 }
 
 async function openCompiler() {
+  process.env.GOGC ??= 'off'; // its process ends with the build: collecting garbage would take half of its time (memory stays below 400 MB)
   const compiler = await import('esbuild').catch(() => null);
   if (compiler === null) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
   try {

@@ -11,6 +11,8 @@ import { halfMadeName, sweepHalfMade } from './home.js';
  * password, which only the owner of the pattern can read, so it is for temporary data on the owner's own machine.
  */
 export interface Pattern {
+  /** There is one, so these binaries have run as this account before. */
+  isKept(): Promise<boolean>;
   /** Fills the folder with a copy; false if there is none to copy, or the copy failed, which leaves the folder empty. */
   copyTo(folder: string): Promise<boolean>;
   /** Keeps a copy of this complete cluster, on which no server runs yet. */
@@ -32,6 +34,7 @@ export async function openPattern(folder: string, native: string, account: Accou
   const name = `${NAME}${createHash('sha256').update(depends).digest('hex').slice(0, 12)}`;
   const pattern = path.join(folder, name);
   return {
+    isKept: () => isOurs(pattern),
     async copyTo(target) {
       if (!(await isOurs(pattern))) return false;
       try {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { StoreStartError } from '../store-start-error.js';
 import type { Account } from './account.js';
 import { runGuarded } from './guard.js';
-import { openPattern } from './cluster-pattern.js';
+import { openPattern, type Pattern } from './cluster-pattern.js';
 import { codeOf, folderUnusable, halfMadeName, sweepHalfMade } from './home.js';
 
 /** The major version as in the file PG_VERSION. */
@@ -59,10 +59,13 @@ async function makeCluster(place: ClusterPlace): Promise<void> {
   }
 }
 
+export const patternOf = (patterns: string, native: string, account: Account): Promise<Pattern> =>
+  openPattern(patterns, native, account, INITDB);
+
 async function fill(place: ClusterPlace, fresh: string): Promise<void> {
   const { patterns, durable, native, account } = place;
   if (patterns === null || durable) return initialise(place, fresh);
-  const pattern = await openPattern(patterns, native, account, INITDB);
+  const pattern = await patternOf(patterns, native, account);
   if (await pattern.copyTo(fresh)) return;
   await initialise(place, fresh);
   await pattern.keep(fresh);

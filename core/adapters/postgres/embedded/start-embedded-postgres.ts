@@ -5,7 +5,7 @@ import type { Clock } from '../../../ports/clock.js';
 import { StoreStartError } from '../store-start-error.js';
 import { serverAccount } from './account.js';
 import { packagedBinaries, probe, usableBinaries } from './binaries.js';
-import { clusterFolder, dataFolder, ensureCluster, ROLE } from './cluster.js';
+import { clusterFolder, dataFolder, ensureCluster, patternOf, ROLE } from './cluster.js';
 import { prepareFolder, reachableHome } from './home.js';
 import { waitUntilFree } from './occupancy.js';
 import { formatIdentity, ownIdentity } from './process-identity.js';
@@ -52,7 +52,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const startedAt = clock.now();
   const folder = await prepareFolder(options.folder);
   const packaged = options.binaries ?? packagedBinaries();
-  const { home, runs } = await homeOf(folder, packaged, log);
+  const isTried = !durable && options.patterns !== undefined && (await isProven(folder, packaged, options.patterns));
+  const { home, runs } = isTried ? { home: folder, runs: true } : await homeOf(folder, packaged, log);
   const account = await serverAccount(dataFolder(home));
   const native = await usableBinaries(packaged, home, account, runs);
   const { password, made } = await ensureCluster({ folder, home, account, native, durable, patterns: options.patterns ?? null, signal });
@@ -81,6 +82,12 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
       if (home !== folder) await rm(home, { recursive: true, force: true });
     },
   };
+}
+
+/** A cluster that these binaries have set up as the same account saves the trial run. Temporary folders are made within its reach. */
+async function isProven(folder: string, packaged: string, patterns: string): Promise<boolean> {
+  const account = await serverAccount(dataFolder(folder));
+  return (await patternOf(patterns, packaged, account).catch(() => null))?.isKept() ?? false;
 }
 
 /** The folder itself, unless we are root and the server's account cannot reach it, for example inside /root. */
