@@ -23,6 +23,8 @@ export interface Ledger {
   head(): RpcBlock;
   /** How many blocks can be reverted. */
   undoable(): number;
+  /** How many blocks are kept to be mined again: bounded, however long the chain is. */
+  remembered(): number;
   /** Mines one block with the pool's transactions. */
   mine(time: number): Promise<RpcBlock>;
   admin(method: string, params: readonly unknown[]): Promise<RpcAnswer>;
@@ -185,6 +187,7 @@ export async function createLedger({ engine, pool, events, log, write }: LedgerO
   return {
     head: () => head,
     undoable: () => Math.min(DEEPEST_REORG, heightOf(head) - heightOf(snapshots[0]?.block ?? head)),
+    remembered: () => snapshots.reduce((sum, { since }) => sum + since.length, 0),
     async mine(time) {
       const parentTime = timeOf(head);
       const made = await make(time);

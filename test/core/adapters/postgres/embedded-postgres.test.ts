@@ -88,6 +88,42 @@ afterAll(async () => {
   await rm(scratch, { recursive: true, force: true });
 });
 
+describe('a pattern of a cluster', () => {
+  const nameOf = async (patterns: string): Promise<string[]> => (await readdir(patterns)).sort();
+
+  it('is kept by the first start and copied by the next ones, also two at once', async () => {
+    const patterns = path.join(scratch, 'patterns');
+    const first = await start(path.join(scratch, 'first'), { patterns });
+    await ask(first.url, 'create table own (word text)');
+    expect(await nameOf(patterns)).toEqual([expect.stringMatching(/^cluster-[0-9a-f]{12}$/)]);
+    const others = await Promise.all(['second', 'third'].map((name) => start(path.join(scratch, name), { patterns })));
+    for (const other of others) {
+      expect(other.isNew).toBe(true);
+      await expect(ask(other.url, 'select word from own')).rejects.toMatchObject({ code: '42P01' });
+    }
+    await Promise.all([first, ...others].map((server) => server.remove()));
+    expect(await nameOf(patterns)).toHaveLength(1);
+  });
+
+  it('that others could have changed is not used, and one that cannot be kept is no fault', async () => {
+    const patterns = path.join(scratch, 'shared-patterns');
+    await (await start(path.join(scratch, 'maker'), { patterns })).remove();
+    const [name = ''] = await nameOf(patterns);
+    await chmod(path.join(patterns, name), 0o777);
+    await rm(path.join(patterns, name, 'data/PG_VERSION'));
+    await (await start(path.join(scratch, 'careful'), { patterns })).remove();
+    const file = path.join(scratch, 'a-file');
+    await writeFile(file, '');
+    await (await start(path.join(scratch, 'without'), { patterns: path.join(file, 'patterns') })).remove();
+  });
+
+  it('is not used for data that has to survive: each such cluster has its own password', async () => {
+    const patterns = path.join(scratch, 'no-patterns');
+    await (await start(path.join(scratch, 'durable'), { patterns, durable: true })).remove();
+    await expect(readdir(patterns)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+});
+
 describe('the embedded server', () => {
   let server: EmbeddedPostgres;
   let folder: string;
