@@ -79,7 +79,7 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
   });
   await lifecycle.start(
     'demo agents',
-    () => authoriseDemo(gateway, venue.controls.accounts),
+    () => authoriseDemo(gateway, venue.controls.accounts, lifecycle.stopping),
     () => undefined,
   );
   await lifecycle.start(

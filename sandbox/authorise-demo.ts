@@ -18,20 +18,25 @@ const APPROVAL = [
 ] as const;
 const SCOPE: ScopeText = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' };
 
-const ATTEMPTS = 5;
+const PAUSE_MS = 50;
+/** By then something is wrong, and not only slow. */
+const GIVE_UP_MS = 60_000;
 const isPassing = (error: unknown): boolean =>
   error instanceof GatewayError && ['UPSTREAM_UNAVAILABLE', 'NOT_READY'].includes(String(error.code));
 
 type DemoAccounts = Pick<SandboxAccounts, DemoRole>;
 
 /** The demo traders authorise their agents on every chain, each through its API; valid authorisations of an earlier run are kept. */
-export async function authoriseDemo(gateway: Gateway, accounts: DemoAccounts): Promise<void> {
-  for (let attempt = 1; ; attempt += 1)
+export async function authoriseDemo(gateway: Gateway, accounts: DemoAccounts, stopping: AbortSignal): Promise<void> {
+  const { clock } = gateway;
+  const end = clock.now() + GIVE_UP_MS;
+  for (;;)
     try {
       return await authoriseAll(gateway, accounts);
     } catch (error) {
-      // While everything starts, a request may time out once on a busy machine.
-      if (attempt === ATTEMPTS || !isPassing(error)) throw error;
+      // While everything starts, the parameters of the markets may not be loaded yet, and a request may time out on a busy machine.
+      if (stopping.aborted || clock.now() > end || !isPassing(error)) throw error;
+      await clock.sleep(PAUSE_MS, stopping);
     }
 }
 

@@ -55,6 +55,8 @@ export const readReadiness = (base: string, address: string, signal?: AbortSigna
 
 const PAUSE_MS = 300;
 const CHECKS = 40;
+/** Ten minutes, also on a chain that is congested. */
+const MINED_CHECKS = 2_000;
 const pause = (): Promise<void> => new Promise((done) => setTimeout(done, PAUSE_MS));
 
 /** Reads the lines again until one shows what was done: the gateway's node may be a block behind the wallet's. */
@@ -76,7 +78,7 @@ export const lineOk = (check: string) => (found: TraderReadiness) => found.lines
 /** Waits for the receipt at the wallet's node. */
 export async function untilMined(session: Session, hash: Hex): Promise<void> {
   const rpc = rpcOf(session);
-  for (;;) {
+  for (let tries = 0; tries < MINED_CHECKS; tries += 1) {
     const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { readonly status?: unknown } | null;
     if (receipt !== null) {
       if (Number(receipt.status) === 1) return;
@@ -84,6 +86,9 @@ export async function untilMined(session: Session, hash: Hex): Promise<void> {
     }
     await pause();
   }
+  throw new Error(
+    `The transaction ${hash} has not been mined for ten minutes. Look it up in your wallet: it may be waiting for a higher fee.`,
+  );
 }
 
 interface Sending {

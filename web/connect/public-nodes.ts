@@ -2,6 +2,6 @@
 export const PUBLIC_NODES: Readonly<Record<string, string | undefined>> = {
   arbitrum: 'https://arb1.arbitrum.io/rpc',
   base: 'https://mainnet.base.org',
-  polygon: 'https://polygon-rpc.com',
+  polygon: 'https://polygon.drpc.org',
   'arbitrum-sepolia': 'https://sepolia-rollup.arbitrum.io/rpc',
 };
