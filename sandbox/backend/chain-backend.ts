@@ -41,11 +41,14 @@ export interface ChainBackend {
 }
 
 const POLL_MS = 250;
+/** Where blocks are announced, a poll only finds what an announcement missed. */
+const ANNOUNCED_POLL_MS = 2_000;
 /** Without logs the contract is read this often: controls may change values without a log. */
 const REFRESH_MS = 5_000;
 const KEPT_ROWS = 5_000;
 
-export function createChainBackend({ chain, read, hours, clock, log, pollMs = POLL_MS, onBlock }: ChainBackendOptions): ChainBackend {
+export function createChainBackend({ chain, read, hours, clock, log, onBlock, ...options }: ChainBackendOptions): ChainBackend {
+  const { pollMs = onBlock === undefined ? POLL_MS : ANNOUNCED_POLL_MS } = options;
   const { diamond } = chain;
   /** By transaction and log, so that a block read twice after a fault is published once. Oldest first. */
   const rows = new Map<string, HistoryRow>();

@@ -36,7 +36,9 @@ export function createPriceStream(walk: PriceWalk, clock: Clock): PriceStream {
     }
   };
 
+  let stopFlush: Cancel | null = null;
   const flush = (): void => {
+    stopFlush = null;
     const prices = [...batch].flatMap(([pairIndex, price]) => [pairIndex, humanNumber(price, PRICE_SCALE)]);
     batch = new Map();
     if (prices.length > 0 && !isPaused) send({ v3: JSON.stringify(prices), v4: JSON.stringify({ m: prices, i: prices, t: clock.now() }) });
@@ -47,12 +49,13 @@ export function createPriceStream(walk: PriceWalk, clock: Clock): PriceStream {
     if (!isPaused) send({ v3: text, v4: text });
   };
 
-  const timers: Cancel[] = [clock.every(BATCH_MS, flush), clock.every(HEARTBEAT_MS, heartbeat)];
+  const stopHeartbeat = clock.every(HEARTBEAT_MS, heartbeat);
   const unsubscribe = walk.onTick(({ pairIndex, price, at }) => {
     const last = printed.get(pairIndex);
     if (last?.price === price && at - last.at < REPRINT_MS) return;
     printed.set(pairIndex, { price, at });
     batch.set(pairIndex, price);
+    stopFlush ??= clock.after(BATCH_MS, flush); // no timer while nothing changes
   });
 
   return {
@@ -65,7 +68,8 @@ export function createPriceStream(walk: PriceWalk, clock: Clock): PriceStream {
     },
     isPaused: () => isPaused,
     stop() {
-      timers.forEach((cancel) => cancel());
+      stopHeartbeat();
+      stopFlush?.();
       unsubscribe();
     },
   };

@@ -62,8 +62,8 @@ interface State {
 
 const DAY_MS = 86_400_000;
 const TICK_MS = 250;
-/** Markets take turns within a tick, so that frames carry a few pairs at a time as in production. */
-const SLOTS = 10;
+/** Markets take turns within a tick, so that frames carry a few pairs at a time as in production. Each turn wakes the whole gateway. */
+const SLOTS = 4;
 
 /** A geometric random walk per market. The n-th step of a market depends on seed, market and n alone, so equal seeds walk equal paths. */
 export function createPriceWalk(options: PriceWalkOptions): PriceWalk {

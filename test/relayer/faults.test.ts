@@ -12,7 +12,7 @@ import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 const SLUG = 'arbitrum-sepolia';
 const BTC = 0;
 const TIMEOUT_BLOCKS = 200;
-const QUICK = { stuckMs: 400, doubtMs: 1_000, tooLateMs: 2_000, patienceMs: 1_000, jammedMs: 5_000 } as const;
+const QUICK = { stuckMs: 400, doubtMs: 1_000, tooLateMs: 30_000, patienceMs: 1_000, jammedMs: 5_000 } as const;
 
 let sandbox: TestVenue;
 let chain: ChainControls;

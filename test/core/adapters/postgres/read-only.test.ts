@@ -1,5 +1,6 @@
 import { Wallet } from 'ethers';
 import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
+import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Lease } from '../../../../core/ports/stores/tracking.js';
@@ -24,10 +25,11 @@ const ODD_DEFAULTS = [
   'transform_null_equals = on',
   'array_nulls = off',
   "bytea_output = 'escape'",
-  "statement_timeout = '1ms'",
-  "lock_timeout = '1ms'",
-  "idle_in_transaction_session_timeout = '1ms'",
-  "idle_session_timeout = '100ms'",
+  // Long enough for the statement that replaces them, on a slow machine too.
+  "statement_timeout = '2s'",
+  "lock_timeout = '2s'",
+  "idle_in_transaction_session_timeout = '2s'",
+  "idle_session_timeout = '2s'",
 ];
 
 let database: TestDatabase;
@@ -77,6 +79,19 @@ async function openReader(): Promise<KnexStore['db']> {
 }
 
 describe('a gateway whose database has defaults of its own', () => {
+  it('has its own bounds of time', async () => {
+    const pool = connectDatabase({ url: database.url, log: createRecordedLog() });
+    try {
+      const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout'];
+      const { rows } = await pool.raw<{ rows: { bounds: string }[] }>(
+        `select concat_ws(' ', ${names.map((setting) => `current_setting('${setting}')`).join(', ')}) as bounds`,
+      );
+      expect(rows).toEqual([{ bounds: '10s 5s 5s 0' }]);
+    } finally {
+      await pool.destroy();
+    }
+  });
+
   it('trades as on any other', async () => {
     await agent.place(ORDER, 'filled');
     await expectViewEqualsChain(sandbox.gateway, firstChain(sandbox).definition.slug, agent.trader);
