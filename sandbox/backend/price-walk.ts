@@ -63,7 +63,7 @@ interface State {
 const DAY_MS = 86_400_000;
 const TICK_MS = 250;
 /** Markets take turns within a tick, so that frames carry a few pairs at a time as in production. Each turn wakes the whole gateway. */
-const SLOTS = 4;
+const SLOTS = 5;
 
 /** A geometric random walk per market. The n-th step of a market depends on seed, market and n alone, so equal seeds walk equal paths. */
 export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
@@ -117,7 +117,7 @@ export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
     startedAt,
     start() {
       stopTimer();
-      stopTimer = clock.every(tickMs / SLOTS, tick);
+      stopTimer = clock.every(Math.ceil(tickMs / SLOTS), tick);
     },
     stop: () => stopTimer(),
     price: (pairIndex) => stateOf(pairIndex).price,

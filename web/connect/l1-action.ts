@@ -1,8 +1,7 @@
 import { encode } from '@msgpack/msgpack';
-import { concatBytes, hexToNumber, keccak256, numberToBytes, slice } from 'viem/utils';
+import { concatBytes, hexToNumber, keccak256, numberToBytes, numberToHex, slice } from 'viem/utils';
 import type { Hex } from '@diamond-gateway/client/api';
 import { agentFromKey, type TypedData } from '@diamond-gateway/client/agent';
-import { hexOf } from './session.js';
 
 /** What Hyperliquid clients send: an action, hashed as MessagePack in the order of its keys, signed as a "phantom agent". */
 
@@ -72,7 +71,7 @@ export const approvalTypedData = ({ agent, name, nonce, chainId, isTestnet }: Ap
 export const approvalBody = ({ agent, name, nonce, chainId, isTestnet }: Approval, signature: Hex): object => ({
   action: {
     type: 'approveAgent',
-    signatureChainId: hexOf(chainId),
+    signatureChainId: numberToHex(chainId),
     hyperliquidChain: isTestnet ? 'Testnet' : 'Mainnet',
     agentAddress: agent.toLowerCase(),
     agentName: name,

@@ -40,7 +40,7 @@ describe('the price walk', () => {
     clock.advance(1_000);
     const markets = SANDBOX_MARKETS.flatMap((market, pairIndex) => (market ? [pairIndex] : []));
     for (const pairIndex of markets) expect(ticks.filter((tick) => tick.pairIndex === pairIndex)).toHaveLength(4);
-    expect(new Set(ticks.map(({ at }) => at - start)).size).toBe(16);
+    expect(new Set(ticks.map(({ at }) => at - start)).size).toBe(20);
   });
 
   it('starts at the price of the market and keeps to its grid', () => {
