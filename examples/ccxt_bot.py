@@ -7,6 +7,7 @@ or, with nothing installed and nothing running: npm run interop:ccxt
 """
 
 import json
+import os
 import sys
 import time
 import urllib.request
@@ -16,7 +17,7 @@ import ccxt
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
 CHAIN = "arbitrum-sepolia"
 SYMBOL = "BTC/USDC:USDC"
-IDLE_SECONDS = 70  # longer than most proxies keep an idle connection
+IDLE_SECONDS = int(os.environ.get("IDLE_SECONDS", "70"))  # longer than most proxies keep an idle connection
 
 
 def ask(path):
@@ -33,7 +34,7 @@ def step(name, holds, said=""):
 # The sandbox has a trader that approved an agent: ccxt itself cannot approve one.
 accounts = {account["role"]: account for account in ask("/sandbox")["accounts"]}
 
-# The addresses are all that differs from a bot on Hyperliquid. Never call set_sandbox_mode, which replaces them.
+# The addresses are all that differs from a bot on Hyperliquid. set_sandbox_mode would replace them by urls.test.
 base_url = f"{URL}/hl/{CHAIN}"
 exchange = ccxt.hyperliquid(
     {

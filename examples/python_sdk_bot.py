@@ -7,6 +7,7 @@ or, with nothing installed and nothing running: npm run interop:python
 """
 
 import json
+import os
 import sys
 import time
 import urllib.request
@@ -19,7 +20,7 @@ from hyperliquid.utils.types import Cloid
 URL = sys.argv[1] if len(sys.argv) > 1 else "http://127.0.0.1:8080"
 CHAIN = "arbitrum-sepolia"
 COIN = "BTC"
-IDLE_SECONDS = 70  # longer than most proxies keep an idle connection
+IDLE_SECONDS = int(os.environ.get("IDLE_SECONDS", "70"))  # longer than most proxies keep an idle connection
 
 
 def ask(path, body=None):

@@ -80,16 +80,17 @@ function openShell(cwd: string, folder: string): Shell {
     if (prints !== null && !isPrinted(prints, printed)) throw new Difference(`It printed:\n${printed}\ninstead of:\n${prints}`);
   }
 
+  /** Its output goes to a file, as to a terminal of its own. */
   async function runBehind({ code, prints }: Block): Promise<void> {
     [output, errors] = ['', ''];
-    bash.stdin.write(`( ${code}\n) 2>&1 &\necho "=== pid $!"\n`);
-    const [, pid] = await until(/=== pid (\d+)\n/, 'It');
-    jobs.push(Number(pid));
-    if (prints === null) return;
+    const file = path.join(folder, `background-${jobs.length}`);
+    bash.stdin.write(`( ${code}\n) >${file} 2>&1 &\necho "=== pid $!"\n`);
+    const [, text] = await until(/=== pid (\d+)\n/, 'It');
+    const pid = Number(text);
+    jobs.push(pid);
     const end = Date.now() + BLOCK_MS;
-    const printed = (): string => output.replace(/=== pid \d+\n/, '');
-    while (!isPrinted(prints, printed())) {
-      if (Date.now() > end || !isAlive(Number(pid))) throw new Difference(`It printed:\n${printed()}\ninstead of:\n${prints}`);
+    for (let printed = ''; prints !== null && !isPrinted(prints, printed); printed = readFileSync(file, 'utf8')) {
+      if (Date.now() > end || !isAlive(pid)) throw new Difference(`It printed:\n${printed}\ninstead of:\n${prints}`);
       await anotherChunk(bash);
     }
   }
