@@ -1,8 +1,6 @@
 // npm run demo, against a running sandbox (npm start): both APIs trade side by side, each step with its latency.
 // It ends with an error if any step fails. Another address: npm run demo -- http://127.0.0.1:9090
-import { createClient } from '@diamond-gateway/client';
-import { ExchangeClient, HttpTransport, InfoClient } from '@nktkas/hyperliquid';
-import { privateKeyToAccount } from 'viem/accounts';
+import '../scripts/preflight.mjs';
 
 const url = (process.argv[2] ?? 'http://127.0.0.1:8080').replace(/\/+$/, '');
 const chain = 'arbitrum-sepolia';
@@ -27,7 +25,8 @@ async function readSandbox() {
 }
 
 // The native API: an agent that signs and sends its own transactions.
-function nativeSide() {
+async function nativeSide() {
+  const { createClient } = await import('@diamond-gateway/client');
   const { rpcUrl } = chains.find((each) => each.chain === chain);
   const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl });
   const order = { market: 'BTC/USD', side: 'long', size: '0.05', leverage: '10' };
@@ -53,6 +52,8 @@ function nativeSide() {
 
 // The facade: an unmodified client of Hyperliquid, pointed here by one URL. The relayer signs and sends.
 async function facadeSide() {
+  const { ExchangeClient, HttpTransport, InfoClient } = await import('@nktkas/hyperliquid');
+  const { privateKeyToAccount } = await import('viem/accounts');
   const transport = new HttpTransport({ apiUrl: `${url}/hl/${chain}/` });
   const info = new InfoClient({ transport });
   const exchange = new ExchangeClient({ transport, wallet: privateKeyToAccount(account('hl-agent').privateKey) });
@@ -116,8 +117,9 @@ async function run(column, steps) {
 
 console.log(`Watch it: ${url}/ and ${url}/account\n`);
 console.log(`         ${'native API, 0.05 BTC'.padEnd(WIDTH)}Hyperliquid client, 0.5 ETH`);
-const sides = [nativeSide(), await facadeSide()];
-await Promise.all(sides.map((steps, column) => run(column, steps)));
+const native = await nativeSide();
+// The other client is loaded while the first order is on its way.
+await Promise.all([run(0, native), facadeSide().then((steps) => run(1, steps))]);
 
 const cell = (name, column) => {
   const found = results.find((each) => each.name === name && each.column === column);
@@ -125,7 +127,7 @@ const cell = (name, column) => {
   return found.isOk ? `${String(found.ms).padStart(5)} ms` : 'FAILED';
 };
 console.log(`\n${'step'.padEnd(22)}${'native API'.padStart(12)}${'Hyperliquid'.padStart(14)}`);
-for (const name of Object.keys(sides[0])) console.log(`${name.padEnd(22)}${cell(name, 0).padStart(12)}${cell(name, 1).padStart(14)}`);
-const isWhole = results.length === 2 * Object.keys(sides[0]).length && results.every(({ isOk }) => isOk);
+for (const name of Object.keys(native)) console.log(`${name.padEnd(22)}${cell(name, 0).padStart(12)}${cell(name, 1).padStart(14)}`);
+const isWhole = results.length === 2 * Object.keys(native).length && results.every(({ isOk }) => isOk);
 if (!isWhole) process.exitCode = 1;
 console.log(`\n${isWhole ? 'Every step succeeded' : 'Some steps failed'}, in ${((performance.now() - began) / 1000).toFixed(1)} s.`);

@@ -19,6 +19,8 @@ export interface Listening {
   readonly url: string;
   /** From now on requests reach this handler; until then they are answered with NOT_READY. */
   serve(handler: RequestListener, upgrades?: Upgrades): void;
+  /** Now open, and all since the start. */
+  connections(): { readonly open: number; readonly accepted: number };
   /** Stops accepting at once, lets open requests finish for a moment, then cuts the rest. */
   close(): Promise<void>;
 }
@@ -95,6 +97,7 @@ export async function listen(host: string, port: number, options: ListenOptions 
   server.setTimeout(SILENT_MS);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerUnreadable(error, socket, times.lingerMs));
   if (options.connections !== undefined) boundConnections(server, options.connections, options.trustedProxies ?? []);
+  const connections = countConnections(server);
   let upgrades: Upgrades | null = null;
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const decline = (): void => serveAsPlain(server, request, socket, head);
@@ -115,12 +118,27 @@ export async function listen(host: string, port: number, options: ListenOptions 
       handler = next;
       upgrades = taker ?? null;
     },
+    connections,
     close() {
       isClosing = true;
       underWay.forEach(lastOfItsConnection);
       return (closing ??= drain(server, upgrades));
     },
   };
+}
+
+function countConnections(server: Server): Listening['connections'] {
+  let [open, accepted] = [0, 0];
+  const counted = new WeakSet<Socket>();
+  // A request that is read again after a declined upgrade is the same connection.
+  server.on('connection', (socket: Socket) => {
+    if (counted.has(socket)) return;
+    counted.add(socket);
+    open += 1;
+    accepted += 1;
+    socket.once('close', () => (open -= 1));
+  });
+  return () => ({ open, accepted });
 }
 
 /** Makes the client open a new connection for its next request, as this one is about to end. */

@@ -21,8 +21,8 @@ const ASK_AGAIN = 'no-cache';
 const A_DAY = 'public, max-age=86400';
 
 export interface PagesOptions {
-  /** Null: the pages were not built. */
-  readonly built: BuiltPages | null;
+  /** Asked until it finds them: `npm start` makes the pages while the gateway starts. Null: they are not built. */
+  readonly findBuilt: () => BuiltPages | null;
   /** The pages that are switched on. */
   readonly pages: readonly PageName[];
   /** What `GET /` says to programs. */
@@ -31,43 +31,59 @@ export interface PagesOptions {
   readonly llms: (request: Request) => string;
 }
 
-const NOT_BUILT = 'The pages of this gateway are not built: run `npm run build` and start it again.';
+const NOT_BUILT = 'The pages of this gateway are not built yet: run `npm run build`; `npm start` does it by itself.';
 
 export const pathOf = (page: PageName): string => (page === 'venue' ? '/' : `/${page}`);
 
 /** The pages of `web/`, their files, and what stands at `/` for programs. */
-export function pagesRouter({ built, pages, describe, llms }: PagesOptions): Router {
+export function pagesRouter({ findBuilt, pages, describe, llms }: PagesOptions): Router {
   const router = express.Router({ strict: true, caseSensitive: true });
-  const files = built === null ? null : createFileServer(built.folder);
+  let served: Served | null = null;
+  const serve = (): Served | null => (served ??= servedBy(findBuilt()));
   const isOn = (page: PageName): boolean => pages.includes(page);
 
   router.get('/', async (request, response) => {
     response.setHeader('Vary', 'Accept');
-    if (files !== null && isOn('venue') && wantsPage(request)) return sendPage(files, request, response, 'venue');
+    const files = isOn('venue') && wantsPage(request) ? serve()?.files : undefined;
+    if (files !== undefined) return sendPage(files, request, response, 'venue');
     response.setHeader('Cache-Control', ASK_AGAIN);
     sendJson(response, 200, describe(request));
   });
   for (const page of PAGE_NAMES.filter((name) => name !== 'venue'))
     router.get(`/${page}`, async (request, response, next) => {
       if (!isOn(page)) return next();
-      if (files === null) return sendError(response, new GatewayError('UNSUPPORTED', { reason: NOT_BUILT }), 404);
-      await sendPage(files, request, response, page);
+      const now = serve();
+      if (now === null) return sendError(response, new GatewayError('UNSUPPORTED', { reason: NOT_BUILT }), 404);
+      await sendPage(now.files, request, response, page);
     });
   router.get('/llms.txt', (request, response) => sendBytes(response, 200, 'text/plain; charset=utf-8', llms(request)));
-  if (built !== null && files !== null) fileRoutes(router, built, files);
+  fileRoutes(router, serve);
   router.all(['/', '/llms.txt', ...pages.map(pathOf)], refuseMethod);
   return router;
 }
 
-function fileRoutes(router: Router, { assets }: BuiltPages, files: FileServer): void {
+interface Served {
+  readonly assets: ReadonlySet<string>;
+  readonly files: FileServer;
+}
+
+const servedBy = (built: BuiltPages | null): Served | null =>
+  built === null ? null : { assets: built.assets, files: createFileServer(built.folder) };
+
+function fileRoutes(router: Router, serve: () => Served | null): void {
   router.get('/assets/:name', async (request, response, next) => {
     const { name } = request.params;
-    if (!assets.has(name)) return next();
+    const served = serve();
+    if (!served?.assets.has(name)) return next();
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    await files.send(request, response, `assets/${name}`, name === 'NOTICE.txt' ? A_DAY : FOREVER);
+    await served.files.send(request, response, `assets/${name}`, name === 'NOTICE.txt' ? A_DAY : FOREVER);
   });
   // Browsers ask for the second by themselves where a page names no icon, as for `/openapi.json`.
-  router.get(['/favicon.svg', '/favicon.ico'], (request, response) => files.send(request, response, 'favicon.svg', A_DAY));
+  router.get(['/favicon.svg', '/favicon.ico'], async (request, response, next) => {
+    const served = serve();
+    if (served === null) return next();
+    await served.files.send(request, response, 'favicon.svg', A_DAY);
+  });
 }
 
 async function sendPage(files: FileServer, request: Request, response: Response, page: PageName): Promise<void> {

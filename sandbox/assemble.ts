@@ -46,7 +46,7 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
   const progress = createProgress(() => clock.now(), write);
   const [store, venue] = await bothOrNeither(
     startStore({ lifecycle, clock, log }, database, server),
-    startVenue(lifecycle, { settings, folder, clock, log, progress }),
+    startVenue(lifecycle, { settings, folder, clock, log, progress, isWatched: watchClients(http, clock) }),
   );
   const { operator, publicToken } = sandboxOperator(settings);
   const config: Config = {
@@ -88,6 +88,19 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
     () => undefined,
   );
   return { url: http.url, gateway, controls: venue.controls, config, publicToken };
+}
+
+const CLIENT_MEMORY_MS = 30_000;
+
+/** True while a client is connected, and for a while after the last one. */
+function watchClients({ connections }: Ground['http'], clock: Clock): () => boolean {
+  let seen = connections().accepted;
+  let seenAt = clock.now();
+  return () => {
+    const { open, accepted } = connections();
+    if (open > 0 || accepted !== seen) [seen, seenAt] = [accepted, clock.now()];
+    return clock.now() - seenAt < CLIENT_MEMORY_MS;
+  };
 }
 
 /** Waits for both even if one fails: what the other starts must be registered before everything is stopped. */

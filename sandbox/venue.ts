@@ -33,10 +33,15 @@ export interface VenueOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly progress: Progress;
+  /** Prices come slower while no client of the gateway is connected. */
+  readonly isWatched?: () => boolean;
 }
 
 /** Everything around the gateway: prices, chains with their oracles, and the backend that publishes both. */
-export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock, log, progress }: VenueOptions): Promise<SandboxVenue> {
+export async function startVenue(
+  lifecycle: Lifecycle,
+  { settings, folder, clock, log, progress, isWatched = () => true }: VenueOptions,
+): Promise<SandboxVenue> {
   const accounts = sandboxAccounts(settings.SANDBOX_SEED);
   const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
   const startPrices = folder.prices === null ? new Map<number, bigint>() : readPrices(folder.prices, log);
@@ -46,6 +51,7 @@ export async function startVenue(lifecycle: Lifecycle, { settings, folder, clock
     clock,
     tickMs: settings.SANDBOX_PRICE_MS,
     isOpen: hours.isOpen,
+    isWatched,
     startPrices,
   });
   const common = {

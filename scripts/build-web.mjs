@@ -36,9 +36,10 @@ const htmlOf = (title, script, style) => `<!doctype html>
 </html>
 `;
 
-/** Returns the written files. They are written into a folder beside it and moved at the end: a gateway that starts meanwhile finds the old pages or the new ones. */
+/** Returns the written files. They are written into a folder beside it and moved at the end: a gateway that starts meanwhile finds all of them or none. */
 export async function buildWeb({ build }, root) {
   const web = path.join(root, 'web');
+  rmSync(path.join(root, 'dist/web/manifest.json'), { force: true }); // a gateway that starts meanwhile does not find the old pages
   const pages = Object.keys(PAGES).filter((page) => existsSync(path.join(web, page, 'main.tsx')));
   const { outputFiles } = await build({
     absWorkingDir: root,

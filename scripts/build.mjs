@@ -162,18 +162,31 @@ async function openCompiler() {
 }
 
 /** Makes those of the named steps that are not fresh; without a name all but those made on request. Resolves with false if one failed. */
-export async function build(names = []) {
+export const build = (names = []) => startBuild(names).all;
+
+/** The same, side by side: `commands` resolves as soon as the gateway can be run, `all` with everything. */
+export function startBuild(names = []) {
   const wanted = names.length === 0 ? STEPS : [...STEPS, ...ON_REQUEST].filter(({ name }) => names.includes(name));
   const due = wanted
     .map((step) => ({ step, state: stateOf(step), last: lastMade(step) }))
     .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
-  if (due.length === 0) return true;
-  const esbuild = await openCompiler();
-  const made = await Promise.allSettled(due.map(({ step, state }) => runStep(step, esbuild, state)));
-  // The compiler prints what it cannot read, with file and line; other faults are ours.
-  for (const { reason } of made) if (reason !== undefined && reason.errors === undefined) console.error(reason);
-  await esbuild.stop();
-  return made.every(({ status }) => status === 'fulfilled');
+  if (due.length === 0) return { commands: Promise.resolve(true), all: Promise.resolve(true) };
+  const compiler = openCompiler();
+  const made = due.map(async ({ step, state }) => {
+    try {
+      await runStep(step, await compiler, state);
+      return true;
+    } catch (error) {
+      if (error.errors === undefined) console.error(error); // the compiler prints what it cannot read, with file and line
+      return false;
+    }
+  });
+  const all = Promise.all(made).then(async (results) => {
+    await (await compiler).stop();
+    return results.every(Boolean);
+  });
+  const at = due.findIndex(({ step: { name } }) => name === 'commands');
+  return { commands: at === -1 ? Promise.resolve(true) : made[at], all };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && !(await build(process.argv.slice(2)))) process.exitCode = 1;

@@ -18,12 +18,9 @@ export function pageRouters(gateway: Gateway, config: Config): readonly Router[]
   const chains = [...gateway.venues.values()].map(({ definition: { slug: chain, chainId, testnet } }) => ({ chain, chainId, testnet }));
   const headerPrefix = gateway.access.headerPrefixes[0] ?? '';
   const originOf = createOriginReader(config);
-  const built = findBuiltPages(import.meta.dirname);
-  if (built === null && pages.length > 0)
-    gateway.log.warn('pages.not-built', { reason: 'dist/web is missing: run `npm run build`; everything else is served' });
   return [
     pagesRouter({
-      built,
+      findBuilt: () => findBuiltPages(import.meta.dirname),
       pages,
       describe: (request) => describe({ name, version, mode, headerPrefix, chains, pages, origin: originOf(request) }),
       llms: (request) =>

@@ -92,7 +92,7 @@ export function masterTypedData({ serviceName, chain }: MasterDomain, wish: Mast
 const DOMAIN_TYPE = 'EIP712Domain';
 
 /**
- * Refuses typed data of somebody else's making that is not exactly what the user wants: another domain, another primary type (a permit or
+ * Refuses typed data from another source that is not exactly what the user wants: another domain, another primary type (a permit or
  * an order would be one), more or other fields, another agent, a wider scope, a later expiry.
  */
 export const verifyTypedData = (given: TypedData, domain: MasterDomain, wish: MasterWish): void =>

@@ -5,6 +5,8 @@ import { createCatchUpMeter, isNearHead } from './catch-up.js';
 import { createIdentification, type Identification } from './identify-venue.js';
 
 const SLOWEST_POLL_MS = 1000;
+/** While heads are pushed, polling only finds faults. A subscription that was silent this long counts as cut. */
+const PUSHED_MS = 5_000;
 const LOG_PROGRESS_MS = 10_000;
 
 /**
@@ -13,8 +15,19 @@ const LOG_PROGRESS_MS = 10_000;
  */
 export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   const stopping = new AbortController();
-  const following = follow(gateway, venue, stopping.signal);
-  const stopListening = venue.chain.heads((block) => acceptPushed(gateway, venue, block));
+  let pushedAt = -Infinity;
+  let wake = new AbortController();
+  const pace = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
+  const rest = async (): Promise<void> => {
+    const isPushed = venue.clock.now() - pushedAt < PUSHED_MS;
+    await venue.clock.sleep(isPushed ? SLOWEST_POLL_MS : pace, AbortSignal.any([stopping.signal, wake.signal]));
+    wake = new AbortController();
+  };
+  const following = follow(gateway, venue, rest, stopping.signal);
+  const stopListening = venue.chain.heads((block) => {
+    pushedAt = venue.clock.now();
+    if (!acceptPushed(gateway, venue, block)) wake.abort();
+  });
   return () => {
     stopListening();
     stopping.abort();
@@ -22,14 +35,13 @@ export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   };
 }
 
-async function follow(gateway: Gateway, venue: Venue, signal: AbortSignal): Promise<void> {
-  const pause = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
+async function follow(gateway: Gateway, venue: Venue, rest: () => Promise<void>, signal: AbortSignal): Promise<void> {
   const reportProgress = progressOf(venue);
   const identification = createIdentification(venue);
   while (!signal.aborted) {
     await poll(gateway, venue, identification);
     reportProgress();
-    await venue.clock.sleep(pause, signal);
+    await rest();
   }
   await identification.settled();
 }
@@ -54,12 +66,14 @@ function progressOf(venue: Venue): () => void {
   };
 }
 
-/** Accepts a pushed head only if it is newer than the known one; reorganisations and recovery are left to polling. */
-function acceptPushed(gateway: Gateway, venue: Venue, block: BlockHead): void {
+/** Accepts a pushed head if it is newer than the known one. False after a reorganisation or a fault: the node has to be asked. */
+function acceptPushed(gateway: Gateway, venue: Venue, block: BlockHead): boolean {
   const { state } = venue;
-  if (state.head === null || state.fault !== null || block.number <= state.head.block.number) return;
+  if (state.head === null || state.fault !== null) return false;
+  if (block.number <= state.head.block.number) return block.hash === state.head.block.hash;
   state.head = { block, seenAt: venue.clock.now() };
   gateway.bus.emit('head', { venue, block });
+  return true;
 }
 
 async function poll(gateway: Gateway, venue: Venue, identification: Identification): Promise<void> {

@@ -25,6 +25,8 @@ export interface PriceWalkOptions {
   readonly tickMs?: number;
   /** Prices to continue from, for a venue that was restarted. */
   readonly startPrices?: ReadonlyMap<number, bigint>;
+  /** False while no client is connected: prices then come once a second only. Default: always true. */
+  readonly isWatched?: () => boolean;
   /** A closed market does not tick. Default: always open. */
   readonly isOpen?: (pairIndex: number, at: number) => boolean;
 }
@@ -64,16 +66,18 @@ const DAY_MS = 86_400_000;
 const TICK_MS = 250;
 /** Markets take turns within a tick, so that frames carry a few pairs at a time as in production. Each turn wakes the whole gateway. */
 const SLOTS = 5;
+const UNWATCHED_MS = 1_000;
 
 /** A geometric random walk per market. The n-th step of a market depends on seed, market and n alone, so equal seeds walk equal paths. */
 export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
-  const { clock, seed, tickMs = TICK_MS, isOpen = () => true } = options;
+  const { clock, seed, tickMs = TICK_MS, isOpen = () => true, isWatched = () => true } = options;
   const noise = createNoise(seed);
   const states = new Map(statesOf(options, tickMs).map((state) => [state.pairIndex, state]));
   const listeners = new Set<(tick: Tick) => void>();
   const startedAt = clock.now();
   let stopTimer: Cancel = () => undefined;
   let turn = 0;
+  let tickedAt = startedAt;
 
   const stateOf = (pairIndex: number): State => {
     const state = states.get(pairIndex);
@@ -104,12 +108,16 @@ export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
   };
 
   const tick = (): void => {
+    const now = clock.now();
+    const isQuiet = !isWatched();
+    turn = (turn + 1) % SLOTS;
+    if (isQuiet && now - tickedAt < Math.max(UNWATCHED_MS, tickMs)) return;
+    tickedAt = now;
     for (const state of states.values()) {
-      if (state.pairIndex % SLOTS !== turn || !isOpen(state.pairIndex, clock.now())) continue;
+      if ((!isQuiet && state.pairIndex % SLOTS !== turn) || !isOpen(state.pairIndex, now)) continue;
       step(state);
       publish(state);
     }
-    turn = (turn + 1) % SLOTS;
   };
 
   return {

@@ -17,7 +17,7 @@ const HTML = 'text/html,application/xhtml+xml,*/*;q=0.8';
 const serve = (pages: readonly PageName[], from: BuiltPages | null = built) =>
   supertest(
     express()
-      .use(pagesRouter({ built: from, pages, describe: () => ({ name: 'Here' }), llms: () => '# Here\n' }))
+      .use(pagesRouter({ findBuilt: () => from, pages, describe: () => ({ name: 'Here' }), llms: () => '# Here\n' }))
       .use((_request, response) => void response.status(404).json({ code: 'NOWHERE' })),
   );
 const all = serve(PAGE_NAMES);
@@ -76,6 +76,17 @@ describe('the pages', () => {
     const empty = mkdtempSync(path.join(os.tmpdir(), 'pages-'));
     expect(findBuiltPages(empty)).toBeNull();
     rmSync(empty, { recursive: true });
+  });
+
+  it('are served as soon as they are built', async () => {
+    let now: BuiltPages | null = null;
+    const router = pagesRouter({ findBuilt: () => now, pages: PAGE_NAMES, describe: () => ({}), llms: () => '' });
+    const server = supertest(express().use(router));
+    expect((await server.get('/account').set('Accept', HTML)).status).toBe(404);
+    expect((await server.get('/favicon.svg')).status).toBe(404);
+    now = built;
+    expect((await server.get('/account').set('Accept', HTML)).status).toBe(200);
+    expect((await server.get('/favicon.svg')).status).toBe(200);
   });
 
   it('refuse other methods with the ones they have', async () => {

@@ -85,7 +85,7 @@ function AgentRow({ desk, agent, isDelegate }: AgentRowProps) {
         text:
           revocationTx === null
             ? 'Revoked.'
-            : 'Revoked here. The chain still names the delegate: remove it there as well, so that nobody can trade with the old key.',
+            : 'Revoked here. The chain still names the delegate: remove it there as well, so that the old key can trade no more.',
       };
     });
   const undelegate = (): void =>

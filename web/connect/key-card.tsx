@@ -15,7 +15,7 @@ export function KeyCard({ secret, file, what = 'agent key', onStored }: KeyCardP
   return (
     <div class="key-card">
       <h3>Your {what}, shown once</h3>
-      <p>Whoever has it can do what it allows. Store it where your bot reads its secrets; nobody can show it to you again.</p>
+      <p>Anyone who has it can do what it allows. Store it where your bot reads its secrets; it is not shown again.</p>
       <div class="key-row">
         <code class="secret">{secret}</code>
         <CopyButton text={secret} label="Copy key" />

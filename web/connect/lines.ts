@@ -16,7 +16,7 @@ const ORDER: Readonly<Record<Door, readonly Check[]>> = {
   hyperliquid: ['balance', 'allowance', 'agent', 'relayer', 'market'],
 };
 
-/** The lines of the gateway. Whose agent counts differs by API, so that line is told from the list of agents. */
+/** The lines of the gateway. Each API has its own agents, so that line is derived from the list of agents. */
 export function linesOf(found: TraderReadiness, door: Door): Line[] {
   return ORDER[door].flatMap((check): Line[] => {
     const given = found.lines.find((line) => line.check === check);

@@ -88,7 +88,7 @@ export async function addChain(provider: FoundWallet['provider'], { chainId, nam
   await provider.request({ method: 'wallet_addEthereumChain', params });
 }
 
-/** The wallet's own node: what the gateway says is checked against somebody else. */
+/** The wallet's own node, so that what the gateway says is checked against another source. */
 export const rpcOf =
   ({ wallet: { provider } }: Session): Rpc =>
   (method, params) =>

@@ -17,7 +17,7 @@ export interface RunwayWord {
   readonly tone: 'up' | 'warn' | 'down' | 'flat';
 }
 
-/** Beyond this nobody plans, and the number of a quiet wallet says nothing. */
+/** The forecast of a quiet wallet reaches years ahead, which is of no use. */
 const LONG_DAYS = 365;
 
 /** `low`: below the alert's threshold. `soon`: within twice of it. */

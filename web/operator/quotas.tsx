@@ -86,7 +86,7 @@ export function Quotas({ chain }: { readonly chain: ChainStatus }) {
       isEmpty={({ traders }) => traders.length === 0}
       empty={
         <p>
-          The relayer has sent for nobody today, and no trader has rules of its own. Rules are set by{' '}
+          The relayer has sent nothing today, and no trader has rules of its own. Rules are set by{' '}
           <code>PUT /relayer/rules/{'{chain}/{trader}'}</code>.
         </p>
       }

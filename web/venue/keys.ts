@@ -1,4 +1,4 @@
-/** What the page does by key; nothing while somebody writes. */
+/** What the page does by key; nothing while a field is being edited. */
 export interface KeyActions {
   readonly search: () => void;
   readonly interval: (at: number) => void;
@@ -11,7 +11,7 @@ const WRITING: ReadonlySet<string> = new Set(['INPUT', 'TEXTAREA', 'SELECT']);
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (WRITING.has(target.tagName) || target.isContentEditable);
 
-/** Arrows belong to whoever has the focus: rows and tabs handle their own. */
+/** Rows and tabs that have the focus handle the arrow keys themselves. */
 const hasOwnArrows = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && target.closest('[role=tablist], tr[tabindex], dialog') !== null;
 

@@ -83,8 +83,25 @@ async function applyMissing(trx: Knex.Transaction, migrations: readonly Migratio
   const newer = [...done].filter((name) => !known.has(name));
   if (newer.length > 0) log.warn('store.schema-newer', { unknown: newer });
   const missing = migrations.filter(({ name }) => !done.has(name));
-  for (const migration of missing) await apply(trx, migration);
+  if (!(await applyAtOnce(trx, missing))) for (const migration of missing) await apply(trx, migration);
   return missing.map(({ name }) => name);
+}
+
+/** One trip for all steps, a third of the time of a new database. False if one failed: the steps one by one will show which. */
+async function applyAtOnce(trx: Knex.Transaction, missing: readonly Migration[]): Promise<boolean> {
+  if (missing.length === 0) return true;
+  const statements: string[] = [];
+  for (const { name, up } of missing) {
+    await up({ raw: (statement) => Promise.resolve(statements.push(statement)) });
+    statements.push(trx('migrations').insert({ name }).toQuery());
+  }
+  try {
+    await trx.transaction((whole) => whole.raw(statements.join(';\n')));
+    return true;
+  } catch (error) {
+    if (isUnavailable(error)) throw error;
+    return false;
+  }
 }
 
 async function apply(trx: Knex.Transaction, { name, up }: Migration): Promise<void> {

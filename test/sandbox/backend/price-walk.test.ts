@@ -75,6 +75,19 @@ describe('the price walk', () => {
     expect(Math.abs(Number(walk.price(BTC) - priceUnits('41234.56')))).toBeLessThan(Number(priceUnits('500')));
   });
 
+  it('ticks once a second, all markets together, while no client is connected', () => {
+    let isWatched = false;
+    const { clock, ticks } = walking('a', { isWatched: () => isWatched });
+    const start = clock.now();
+    clock.advance(3_000);
+    const markets = new Set(ticks.map(({ pairIndex }) => pairIndex)).size;
+    expect(ticks).toHaveLength(3 * markets);
+    expect([...new Set(ticks.map(({ at }) => at - start))]).toEqual([1_000, 2_000, 3_000]);
+    isWatched = true;
+    clock.advance(1_000);
+    expect(ticks).toHaveLength((3 + 4) * markets);
+  });
+
   it('glides evenly and holds at the end', () => {
     const { walk, clock } = walking('a');
     walk.jump(BTC, priceUnits('60000'));

@@ -1,5 +1,3 @@
-import type { Knex } from 'knex';
-
 /**
  * One schema step. Steps only go forward and only add, so that the previous release still runs on the new schema during a rolling update; a
  * released step is never changed.
@@ -10,7 +8,12 @@ import type { Knex } from 'knex';
  */
 export interface Migration {
   readonly name: string;
-  readonly up: (trx: Knex.Transaction) => Promise<void>;
+  readonly up: (trx: Statements) => Promise<void>;
+}
+
+/** Takes the statements of a step. None depends on the result of another, so that many can be sent at once. */
+export interface Statements {
+  raw(statement: string): PromiseLike<unknown>;
 }
 
 /** The database's clock in epoch ms. */
