@@ -36,8 +36,9 @@ async function nextOrder(line) {
     const [entry, exit] = [cloidOf('entry', line, round), cloidOf('exit', line, round)];
     const status = await statusOf(entry);
     if (status === null) return { entry, exit, round };
-    // A filled entry is over once its take profit is; right after the fill that one may not be listed yet.
-    const last = status === 'filled' ? ((await statusOf(exit)) ?? 'open') : status;
+    // An entry that got anything is over once its take profit is: one that got less than it asked for ends `canceled`. Right after the
+    // fill the take profit may not be listed yet.
+    const last = status === 'open' ? status : ((await statusOf(exit)) ?? (status === 'filled' ? 'open' : status));
     if (last === 'open') return null;
   }
 }

@@ -2,7 +2,7 @@
 // Against a running sandbox (npm start); Ctrl-C ends it:
 //   node examples/stream-resume.mjs [http://127.0.0.1:8080] [orders.jsonl]
 // Every event is one line of the file, with its cursor: the last line says where to go on. Start it again, and it continues there.
-import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { appendFileSync, existsSync, readFileSync, truncateSync } from 'node:fs';
 import { createClient } from '@diamond-gateway/client';
 import WebSocket from 'ws'; // Node 20 has none of its own
 
@@ -11,9 +11,12 @@ const { accounts } = await (await fetch(`${url}/sandbox`)).json();
 const agent = process.env.AGENT_KEY ?? accounts.find(({ role }) => role === 'agent').privateKey;
 const client = createClient({ url, chain: 'arbitrum-sepolia', agent });
 
-/** A line is written in one piece, event and cursor together: after a kill it is there or not, never the half of it. */
+/** Event and cursor are one line. What follows the last end of a line is the half of one, of a kill while it was written: it comes again. */
 function lastCursor() {
-  const text = existsSync(file) ? readFileSync(file, 'utf8').trimEnd() : '';
+  const bytes = existsSync(file) ? readFileSync(file) : Buffer.alloc(0);
+  const whole = bytes.subarray(0, bytes.lastIndexOf('\n') + 1);
+  if (whole.length < bytes.length) truncateSync(file, whole.length);
+  const text = whole.toString('utf8').trimEnd();
   return text === '' ? undefined : JSON.parse(text.slice(text.lastIndexOf('\n') + 1)).cursor;
 }
 

@@ -83,13 +83,14 @@ async function callOnce<Id extends OperationId>(
     ...(wait === undefined ? {} : { Prefer: `wait=${wait}` }),
     ...(await credentials(options, now, { id, path, body: body ?? '' })),
   };
+  const unanswered = (error: unknown): never => {
+    if (signal?.aborted === true) throw error;
+    throw new ClientError(`No gateway answers at ${options.url}.`, { cause: error });
+  };
   const response = await options
     .fetch(`${options.url}${path}`, { method, headers, ...(body === null ? {} : { body }), ...(signal === undefined ? {} : { signal }) })
-    .catch((error: unknown) => {
-      if (signal?.aborted === true) throw error;
-      throw new ClientError(`No gateway answers at ${options.url}.`, { cause: error });
-    });
-  const reply = readJson(await response.text());
+    .catch(unanswered);
+  const reply = readJson(await response.text().catch(unanswered));
   if (reply !== null && statuses.includes(response.status) && !('code' in reply)) return reply as Operations[Id]['reply'];
   throw refusal(id, response.status, reply);
 }

@@ -90,6 +90,8 @@ export function masterTypedData({ serviceName, chain }: MasterDomain, wish: Mast
 }
 
 const DOMAIN_TYPE = 'EIP712Domain';
+/** What a wallet hashes of the domain follows this list where it is given: with a field less, another domain would be signed. */
+const DOMAIN_FIELDS = 'string name,string version,uint256 chainId,address verifyingContract';
 
 /**
  * Refuses typed data from another source that is not exactly what the user wants: another domain, another primary type (a permit or
@@ -104,8 +106,9 @@ export function requireTypedData(wanted: TypedData, given: TypedData): void {
   requireFields('DOMAIN', wanted.domain, given.domain);
   const described = Object.keys(given.types).filter((name) => name !== DOMAIN_TYPE);
   requireSame('TYPES', 'the message has other types', wanted.primaryType, described.join(','));
-  const show = (data: TypedData): string => (data.types[data.primaryType] ?? []).map(({ name, type }) => `${type} ${name}`).join(',');
-  requireSame('TYPES', 'the message has other fields', show(wanted), show(given));
+  const show = ({ types }: TypedData, type: string): string => (types[type] ?? []).map(({ name, type: of }) => `${of} ${name}`).join(',');
+  requireSame('TYPES', 'the message has other fields', show(wanted, wanted.primaryType), show(given, wanted.primaryType));
+  if (DOMAIN_TYPE in given.types) requireSame('TYPES', 'the domain has other fields', DOMAIN_FIELDS, show(given, DOMAIN_TYPE));
   requireFields('MESSAGE', wanted.message, given.message);
 }
 
@@ -184,6 +187,8 @@ export function masterTransaction(
   }
 }
 
+const TRANSACTION_FIELDS: readonly string[] = ['to', 'data', 'chainId', 'value'];
+
 /** Refuses a transaction for the master wallet (`delegationTx`, `revocationTx`, a fix of `getReadiness`) that does anything else. */
 export function verifyMasterTransaction(
   chain: Pick<ChainFacts, 'chainId' | 'diamond'>,
@@ -191,6 +196,9 @@ export function verifyMasterTransaction(
   given: MasterTransaction & { readonly value?: string | number | bigint | undefined },
 ): void {
   const wanted = masterTransaction(chain, wish);
+  // A fee or an access list of somebody else's choosing would be sent along.
+  for (const name of Object.keys(given))
+    if (!TRANSACTION_FIELDS.includes(name)) throw new VerificationError('FIELD', `the transaction must not set ${name}`, null, name);
   requireSame('CHAIN_ID', 'the transaction is for another chain', wanted.chainId, given.chainId);
   requireSame('TO', 'the transaction goes to another contract', wanted.to, given.to);
   if (given.value !== undefined && String(given.value) !== '0' && String(given.value) !== '0x0')

@@ -14,10 +14,11 @@ export function httpRpc(url: string, fetch: Fetch): Rpc {
   let id = 0;
   return async (method, params) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: (id += 1), method, params });
-    const response = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }).catch((error: unknown) => {
+    const unanswered = (error: unknown): never => {
       throw new ChainError(`the node does not answer ${method}`, { cause: error });
-    });
-    const reply = readReply(await response.text());
+    };
+    const response = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }).catch(unanswered);
+    const reply = readReply(await response.text().catch(unanswered));
     if (reply === null) throw new ChainError(`the node answered ${method} with ${response.status} and no JSON-RPC reply`);
     if (reply.error !== undefined) throw new ChainError(`the node refused ${method}: ${reply.error.message ?? 'no reason given'}`);
     return reply.result;

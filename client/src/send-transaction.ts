@@ -15,7 +15,7 @@ export interface FeeLimits {
 
 export interface Sender {
   /** Signs and broadcasts; answers the hash. Transactions of one client go out one after the other. */
-  send(transaction: PreparedTransaction): Promise<Hex>;
+  send(transaction: PreparedTransaction, announce?: (hash: Hex) => Promise<unknown>): Promise<Hex>;
   /** True once it is mined and succeeded, null while it is not mined. Throws when it was reverted. */
   isMined(hash: Hex): Promise<true | null>;
 }
@@ -34,6 +34,8 @@ const quantity = (value: unknown, what: string): bigint => {
 export function createSender(rpc: Rpc, signer: Signer, chain: ChainFacts, limits: FeeLimits): Sender {
   let last: { readonly nonce: number; readonly at: number } | null = null;
   let turn: Promise<unknown> = Promise.resolve();
+  /** Signed, but the node did not say that it has it. By the call data: it is sent again as it is, never signed anew, so it is mined once at most. */
+  const doubtful = new Map<Hex, { readonly raw: Hex; readonly nonce: number }>();
 
   const nextNonce = async (): Promise<number> => {
     const pending = hexToNumber(numberToHex(quantity(await rpc('eth_getTransactionCount', [signer.address, 'pending']), 'the nonce')));
@@ -64,7 +66,39 @@ export function createSender(rpc: Rpc, signer: Signer, chain: ChainFacts, limits
     return BigInt(gas);
   };
 
-  const sendNow = async (transaction: PreparedTransaction): Promise<Hex> => {
+  /** Null once another transaction has its nonce: then it can never be mined. */
+  const stillDoubtful = async (data: Hex): Promise<Hex | null> => {
+    const before = doubtful.get(data);
+    if (before === undefined) return null;
+    const used = quantity(await rpc('eth_getTransactionCount', [signer.address, 'latest']), 'the nonce');
+    if (used <= BigInt(before.nonce)) return before.raw;
+    return (await rpc('eth_getTransactionReceipt', [keccak256(before.raw)])) === null ? null : before.raw;
+  };
+
+  const broadcast = async (raw: Hex): Promise<Hex> => {
+    const hash = keccak256(raw);
+    await rpc('eth_sendRawTransaction', [raw]).catch(async (error: unknown) => {
+      // A lost answer is no refusal: the node may have it all the same.
+      if ((await rpc('eth_getTransactionByHash', [hash]).catch(() => null)) != null) return;
+      const said = error instanceof Error ? error.message : String(error);
+      throw new ChainError(
+        `${said}. The transaction ${hash} may be on its way: send the same prepared one again, do not prepare another.`,
+        { cause: error },
+      );
+    });
+    return hash;
+  };
+
+  const sendNow = async (transaction: PreparedTransaction, announce?: (hash: Hex) => Promise<unknown>): Promise<Hex> => {
+    const raw = (await stillDoubtful(transaction.data)) ?? (await signNow(transaction));
+    await announce?.(keccak256(raw));
+    const hash = await broadcast(raw);
+    last = { nonce: doubtful.get(transaction.data)?.nonce ?? 0, at: Date.now() };
+    doubtful.delete(transaction.data);
+    return hash;
+  };
+
+  const signNow = async (transaction: PreparedTransaction): Promise<Hex> => {
     const [nonce, { maxFeePerGas, maxPriorityFeePerGas }, gas] = await Promise.all([nextNonce(), fees(), gasFor(transaction)]);
     if (limits.maxFee !== undefined && gas * maxFeePerGas > limits.maxFee)
       throw new VerificationError(
@@ -84,14 +118,13 @@ export function createSender(rpc: Rpc, signer: Signer, chain: ChainFacts, limits
       maxFeePerGas,
       maxPriorityFeePerGas,
     });
-    await rpc('eth_sendRawTransaction', [raw]);
-    last = { nonce, at: Date.now() };
-    return keccak256(raw);
+    doubtful.set(transaction.data, { raw, nonce });
+    return raw;
   };
 
   return {
-    send(transaction) {
-      const sent = turn.then(() => sendNow(transaction));
+    send(transaction, announce) {
+      const sent = turn.then(() => sendNow(transaction, announce));
       turn = sent.catch(() => undefined);
       return sent;
     },

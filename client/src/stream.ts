@@ -53,6 +53,9 @@ interface Subscription {
 
 const DEFAULT_PING_MS = 5_000;
 const DEFAULT_STALE_MS = 12_000;
+/** After a refusal that passes by itself, everything is asked for again. */
+const AGAIN_MS = 2_000;
+const PASSING: readonly unknown[] = ['RATE_LIMITED', 'NOT_READY', 'UPSTREAM_UNAVAILABLE', 'INTERNAL'];
 
 const isPrivate = (channel: string): boolean => PRIVATE_CHANNELS.some((name) => name === channel);
 const isResumed = (channel: string): channel is keyof Cursors => channel === 'orders' || channel === 'fills';
@@ -72,7 +75,21 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
   const shown = new Set<number>();
   let login: 'none' | 'asked' | 'again' | 'done' | 'failed' = 'none';
 
+  let again: ReturnType<typeof setTimeout> | null = null;
+
   const report = (error: unknown): void => options.onError?.(error);
+
+  /** A new connection begins every subscription behind its cursor. */
+  const beginLater = (): void => {
+    again ??= setTimeout(() => {
+      again = null;
+      line.restart();
+    }, AGAIN_MS);
+  };
+  const forget = (): void => {
+    if (again !== null) clearTimeout(again);
+    again = null;
+  };
 
   const enter = async (): Promise<void> => {
     const message = await source.login();
@@ -85,7 +102,10 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
     if (isPrivate(channel) && login !== 'done') {
       if (login !== 'none') return;
       login = 'asked';
-      return void enter().catch(report);
+      return void enter().catch((error: unknown) => {
+        report(error);
+        if (!(error instanceof ClientError) || error.cause !== undefined) beginLater();
+      });
     }
     subscription.seq = null;
     const cursor = isResumed(channel) ? (reached[channel] ?? undefined) : undefined;
@@ -106,7 +126,10 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
     if (isLogin) login = 'failed';
     report(error);
     const refused = held.get(keyOf(message));
+    if (PASSING.includes(code) && (isLogin || refused !== undefined)) return beginLater();
     if (refused === undefined || typeof channel !== 'string' || !isResumed(channel) || code !== 'VALIDATION_ERROR') return;
+    // Without a cursor there is nothing left to give up.
+    if (reached[channel] === null) return;
     // The journal does not have this cursor: a snapshot is all that can be given.
     reached[channel] = null;
     begin(refused);
@@ -165,6 +188,7 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
     staleMs: options.staleMs ?? DEFAULT_STALE_MS,
     onState: (state) => options.onState?.(state),
     onUp() {
+      forget();
       login = 'none';
       beginAll();
     },
@@ -189,6 +213,9 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
       ...(reached.fills === null ? {} : { fills: reached.fills }),
     }),
     state: () => line.state(),
-    close: () => line.close(),
+    close() {
+      forget();
+      line.close();
+    },
   };
 }

@@ -1,5 +1,5 @@
 import type { UpdateOrderRequest, UpdatePositionRequest } from './api.js';
-import type { StoredTrade } from './chain-reader.js';
+import type { CollateralOnChain, StoredTrade } from './chain-reader.js';
 import { divideUp, isWithin, toText } from './decimal.js';
 import type { Call } from './decode-calls.js';
 import { ClientError, requireSame, VerificationError } from './errors.js';
@@ -84,8 +84,8 @@ export async function verifyOrderChange(context: Context, asked: WithId<UpdateOr
     const [index, price, tp, sl, slippageP] = first.args;
     const trade = await storedTrade(context, index);
     await requireResting(context, view, trade);
-    if (asked.size !== undefined) await requireUnchangedSize(context, asked, trade);
-    return requireChanges(asked, trade, { price, tp, sl, slippageP });
+    requireChanges(asked, trade, { price, tp, sl, slippageP });
+    return requireKeptSize(context, asked, trade, price);
   }
   if (first.functionName !== 'cancelOpenOrder') throw wrongFunction(first);
   if (second?.functionName !== 'openTrade') throw second === undefined ? noChange() : wrongFunction(second);
@@ -131,30 +131,34 @@ async function verifyReplacement(context: Context, asked: UpdateOrderRequest, ol
       { ...asked, size: asked.size, price: trade.openPrice, leverage: BigInt(old.leverage), collateral, tolerance: 0n },
       trade.collateralAmount,
     );
-  // The same size at another price takes another collateral.
-  const expected = (old.collateralAmount * trade.openPrice) / old.openPrice;
-  if (!isWithin(expected, trade.collateralAmount, SIZE_DRIFT, 2n))
-    throw new VerificationError(
-      'SIZE',
-      'the new order has another size',
-      toText(expected, collateral.decimals),
-      toText(trade.collateralAmount, collateral.decimals),
-    );
+  requireSameSize(old, trade, collateral);
   requireAffordable(context, collateral, trade.collateralAmount);
 }
 
 /** In millionths: the collateral's price may have moved since the order was placed. */
 const SIZE_DRIFT = 20_000n;
 
-/** Only an order of the wanted size may be changed in place. */
-async function requireUnchangedSize(context: Context, { size }: UpdateOrderRequest, trade: StoredTrade): Promise<void> {
-  if (size === undefined) return;
+/** The same size at another price takes another collateral. */
+function requireSameSize(
+  old: StoredTrade,
+  { openPrice, collateralAmount }: Pick<StoredTrade, 'openPrice' | 'collateralAmount'>,
+  { decimals }: CollateralOnChain,
+): void {
+  const expected = (old.collateralAmount * openPrice) / old.openPrice;
+  if (!isWithin(expected, collateralAmount, SIZE_DRIFT, 2n))
+    throw new VerificationError(
+      'SIZE',
+      'the order would have another size',
+      toText(expected, decimals),
+      toText(collateralAmount, decimals),
+    );
+}
+
+/** A change in place keeps the collateral: only an order that has the wanted size at its new price may be changed so. */
+async function requireKeptSize(context: Context, { size }: UpdateOrderRequest, trade: StoredTrade, price: bigint): Promise<void> {
   const collateral = await collateralOf(context, trade);
-  await requireSize(
-    context,
-    { size, price: trade.openPrice, leverage: BigInt(trade.leverage), collateral, tolerance: SIZE_DRIFT },
-    trade.collateralAmount,
-  );
+  if (size === undefined) return requireSameSize(trade, { ...trade, openPrice: price }, collateral);
+  await requireSize(context, { size, price, leverage: BigInt(trade.leverage), collateral, tolerance: SIZE_DRIFT }, trade.collateralAmount);
 }
 
 async function collateralOf({ reader }: Context, { collateralIndex }: StoredTrade) {

@@ -39,6 +39,8 @@ export interface OrderView {
   readonly leverage: string;
   readonly collateral: string;
   readonly reduceOnly: boolean;
+  /** Base units. Compared where it is given: two orders may differ in nothing else. */
+  readonly size?: string | undefined;
 }
 
 export interface PositionView {
@@ -47,6 +49,8 @@ export interface PositionView {
   readonly entryPrice: string;
   readonly leverage: string;
   readonly collateralSymbol: string;
+  /** Token units. Compared where it is given: two positions may differ in nothing else. */
+  readonly collateral?: string | undefined;
 }
 
 export const PRICE_DECIMALS = 10;

@@ -15,7 +15,7 @@ import {
   units,
   type Context,
 } from './verify-context.js';
-import { levelOf, requirePosition, storedTrade } from './verify-stored.js';
+import { baseOf, levelOf, requirePosition, storedTrade } from './verify-stored.js';
 
 /** A closing of one position, with the closing slippage that is set just before where it changes. */
 interface Closing {
@@ -146,19 +146,8 @@ export function readLevels(calls: readonly Call[]): Levels {
 
 const BASE_DECIMALS = 18;
 const TOKEN_UNITS = 10n ** 18n;
-const PRICE_UNITS = 10n ** 10n;
 /** The gateway sizes a position at the collateral's price of its opening, the chain has that of now. In millionths. */
 const WHOLE_TOLERANCE = 20_000n;
-
-/** Base units (1e18) of a position at the collateral's price of now. */
-async function baseOf({ reader }: Context, trade: StoredTrade): Promise<bigint> {
-  const collateral = (await reader.collaterals()).find(({ index }) => index === trade.collateralIndex);
-  if (collateral === undefined) throw new VerificationError('COLLATERAL', 'the chain has no such collateral');
-  const held = (trade.collateralAmount * BigInt(trade.leverage)) / 1_000n;
-  const opened = (held * TOKEN_UNITS * PRICE_UNITS) / 10n ** BigInt(collateral.decimals) / (trade.openPrice || 1n);
-  const token = trade.positionSizeToken > 0n ? trade.positionSizeToken : opened;
-  return (token * (await reader.collateralPriceUsd(collateral.index))) / 10n ** 8n;
-}
 
 function requireSizes(asked: bigint, found: bigint, tolerance: bigint): void {
   if (!isWithin(asked, found, tolerance, TOKEN_UNITS / 10n ** 8n))

@@ -1,7 +1,16 @@
 import type { StoredTrade } from './chain-reader.js';
-import { toText } from './decimal.js';
+import { isWithin, toText } from './decimal.js';
 import { requireSame, VerificationError } from './errors.js';
-import { leverageUnits, PRICE_DECIMALS, priceUnits, symbolOf, type Context, type OrderView, type PositionView } from './verify-context.js';
+import {
+  leverageUnits,
+  PRICE_DECIMALS,
+  priceUnits,
+  symbolOf,
+  units,
+  type Context,
+  type OrderView,
+  type PositionView,
+} from './verify-context.js';
 
 /**
  * A call on a position or resting order names it by its index on chain, which only the gateway relates to the ids of the API. What the
@@ -12,6 +21,22 @@ export async function storedTrade({ reader, trader }: Context, index: number): P
   const trade = await reader.trade(trader, index);
   if (trade === null) throw new VerificationError('INDEX', `the trader has nothing open at index ${index}`);
   return trade;
+}
+
+const TOKEN_UNITS = 10n ** 18n;
+const PRICE_UNITS = 10n ** 10n;
+const BASE_DECIMALS = 18;
+/** In millionths: an order keeps its collateral while the collateral's price moves. */
+const SIZE_LIKENESS = 250_000n;
+
+/** Base units (1e18) of a trade at the collateral's price of now. */
+export async function baseOf({ reader }: Context, trade: StoredTrade): Promise<bigint> {
+  const collateral = (await reader.collaterals()).find(({ index }) => index === trade.collateralIndex);
+  if (collateral === undefined) throw new VerificationError('COLLATERAL', 'the chain has no such collateral');
+  const held = (trade.collateralAmount * BigInt(trade.leverage)) / 1_000n;
+  const opened = (held * TOKEN_UNITS * PRICE_UNITS) / 10n ** BigInt(collateral.decimals) / (trade.openPrice || 1n);
+  const token = trade.positionSizeToken > 0n ? trade.positionSizeToken : opened;
+  return (token * (await reader.collateralPriceUsd(collateral.index))) / 10n ** 8n;
 }
 
 const price = (units: bigint): string => toText(units, PRICE_DECIMALS);
@@ -35,6 +60,9 @@ export async function requirePosition(context: Context, view: PositionView, trad
   requireSame('INDEX', is(index, 'kind'), 'position', trade.tradeType === 0 ? 'position' : 'order');
   await requireLikeness(context, { ...view, collateral: view.collateralSymbol }, trade);
   requireSame('INDEX', is(index, 'entry price'), price(priceUnits('entryPrice', view.entryPrice)), price(trade.openPrice));
+  const token = (await context.reader.collaterals()).find((each) => each.index === trade.collateralIndex);
+  if (view.collateral !== undefined && token !== undefined)
+    requireSame('INDEX', is(index, 'collateral'), units('collateral', view.collateral, token.decimals), trade.collateralAmount);
 }
 
 /** A limit or stop order that rests. */
@@ -43,6 +71,10 @@ export async function requireResting(context: Context, view: OrderView, trade: S
   requireSame('INDEX', is(index, 'type'), view.type, ['position', 'limit', 'stop'][trade.tradeType] ?? 'unknown');
   await requireLikeness(context, view, trade);
   requireSame('INDEX', is(index, 'price'), view.price ?? 'none', price(trade.openPrice));
+  if (view.size === undefined) return;
+  const [asked, found] = [units('size', view.size, BASE_DECIMALS), await baseOf(context, trade)];
+  if (!isWithin(asked, found, SIZE_LIKENESS, 1n))
+    throw new VerificationError('INDEX', is(index, 'size'), view.size, toText(found, BASE_DECIMALS));
 }
 
 /** An order that only reduces rests as the take profit (limit) or stop loss (stop) of an opposite position. */

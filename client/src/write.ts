@@ -3,9 +3,9 @@ import type { Api } from './methods.js';
 import type { Signer } from './agent.js';
 import type { ChainReader } from './chain-reader.js';
 import type { ChainFacts } from './chains.js';
-import { ClientError, GatewayError, VerificationError } from './errors.js';
+import { ClientError, VerificationError } from './errors.js';
 import type { Sender } from './send-transaction.js';
-import { verify, verifyOrder, type Verified } from './verify.js';
+import { requireNothingToDo, verify, verifyOrder, type Verified } from './verify.js';
 import {
   symbolOf,
   type Asked,
@@ -90,7 +90,7 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
     const asked = complete({ operation, input } as unknown as Asked);
     const call = api[operation] as (input: unknown, options: unknown) => Promise<Operations[typeof operation]['reply']>;
     const [reply, view] = await Promise.all([call(asked.input, { signal: options.signal }), options.expect ?? viewOf(asked)]);
-    return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: { ...limits, ...options.limits } };
+    return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: { ...limits, ...given(options.limits) } };
   };
 
   const contextOf = async ({ view, limits: own }: Prepared, reader: ChainReader): Promise<Context> => ({
@@ -110,7 +110,10 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
   const verifyPrepared: Writer['verify'] = async (prepared, asked = prepared.asked) => {
     const { agent, reader } = await signing();
     verifyOrder(asked, prepared.order);
-    if (prepared.transaction === null) return { calls: [] };
+    if (prepared.transaction === null) {
+      requireNothingToDo(asked);
+      return { calls: [] };
+    }
     const envelope = { transaction: prepared.transaction, chain, sender: agent.address, now: now() };
     return verify(asked, envelope, await contextOf(prepared, reader));
   };
@@ -120,16 +123,19 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
     await verifyPrepared(prepared);
     const { operation } = prepared.asked;
     if (prepared.transaction === null) return { operation, hash: null, order: prepared.order };
-    const hash = await sender.send(prepared.transaction);
-    if (prepared.order?.status === 'prepared') await report(prepared.order.id, hash);
+    const { id, clientId } = prepared.order?.status === 'prepared' ? prepared.order : { id: null, clientId: null };
+    // An order with a name is asked for again after a crash. The gateway gives its transaction out again until it knows a hash, so it gets
+    // to know it before the transaction leaves: one that is sent without that could be sent twice.
+    const announce = id === null || clientId === null ? undefined : (txHash: Hex) => api.submitOrder({ id, txHash });
+    const hash = await sender.send(prepared.transaction, announce);
+    if (id !== null && announce === undefined) await report(id, hash);
     return { operation, hash, order: prepared.order };
   };
 
   /** The gateway watches the chain anyway: a report only makes it faster. */
   const report = async (id: string, txHash: Hex): Promise<void> => {
-    await api.submitOrder({ id, txHash }).catch((error: unknown) => {
-      if (!(error instanceof GatewayError || error instanceof ClientError)) throw error;
-    });
+    // It is sent: whatever becomes of the report must not look like a failure to send.
+    await api.submitOrder({ id, txHash }).catch(() => undefined);
   };
 
   const wait: Writer['wait'] = async (sent, options = {}) => {
@@ -146,6 +152,9 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
     execute: async (operation, input, options = {}) => wait(await send(await prepare(operation, input, options)), options),
   };
 }
+
+/** A bound that is undefined is no bound of its own: it must not take that of the client away. */
+const given = (own: Limits = {}): Limits => Object.fromEntries(Object.entries(own).filter(([, bound]) => bound !== undefined));
 
 type View = OrderView | PositionView;
 

@@ -151,8 +151,19 @@ describe('typed data that somebody else made is refused', () => {
     expect(reasonOf(() => verifyTypedData(honest(), domain, wish))).toBe('accepted');
     const asNumbers = { ...honest(), message: { ...honest().message, timestamp: BigInt(wish.timestamp), expiresAt: 0 } };
     expect(reasonOf(() => verifyTypedData(asNumbers, domain, wish))).toBe('accepted');
-    const withDomain = { ...honest(), types: { ...honest().types, EIP712Domain: [] } };
-    expect(reasonOf(() => verifyTypedData(withDomain, domain, wish))).toBe('accepted');
+    const withDomain = (fields: readonly { name: string; type: string }[]) => ({
+      ...honest(),
+      types: { ...honest().types, EIP712Domain: fields },
+    });
+    const whole = [
+      { name: 'name', type: 'string' },
+      { name: 'version', type: 'string' },
+      { name: 'chainId', type: 'uint256' },
+      { name: 'verifyingContract', type: 'address' },
+    ];
+    expect(reasonOf(() => verifyTypedData(withDomain(whole), domain, wish))).toBe('accepted');
+    for (const fields of [[], whole.slice(0, 1), whole.slice(0, 3)])
+      expect(reasonOf(() => verifyTypedData(withDomain(fields), domain, wish))).toBe('TYPES');
   });
 });
 
@@ -163,6 +174,7 @@ describe('a transaction for the master wallet is refused', () => {
 
   it.each<readonly [string, string, MasterTransactionWish, () => Parameters<typeof verifyMasterTransaction>[2]]>([
     ['when it goes elsewhere', 'TO', delegate, () => ({ ...of(delegate), to: THIEF })],
+    ['when it sets a fee', 'FIELD', delegate, () => ({ ...of(delegate), maxFeePerGas: '0xffffffffffff' }) as never],
     ['when it is for another chain', 'CHAIN_ID', delegate, () => ({ ...of(delegate), chainId: 1 })],
     ['when it has a value', 'VALUE', delegate, () => ({ ...of(delegate), value: '1' })],
     ['when it names another delegate', 'DELEGATE', delegate, () => of({ type: 'delegate', agent: THIEF })],

@@ -55,6 +55,9 @@ const OPENING_MS = 15_000;
 /** Some market moves every second: a gateway that answers without a new price has lost its own feed. */
 const PRICES_OLD_MS = 5_000;
 const CHECK_MS = 200;
+/** A subscription that was refused (nothing is loaded yet, too many requests, the node is away) is asked for again after this long. */
+const AGAIN_MS = 2_000;
+const LONGEST_AGAIN_MS = 60_000;
 const RETRY_MS = [250, 500, 1_000, 2_000, 3_000] as const;
 const RESUMED: ReadonlySet<string> = new Set(['orders', 'fills']);
 const PRIVATE: ReadonlySet<string> = new Set(['orders', 'fills', 'positions', 'account']);
@@ -65,6 +68,8 @@ interface Held {
   cursor: number | null;
   /** Of this connection: numbers begin anew with each. */
   seq: number | null;
+  /** The gateway has refused or ended it; it is asked for again. */
+  isRefused: boolean;
 }
 
 const keyOf = ({ channel, market, interval }: Topic): string => [channel, market, interval].join(' ');
@@ -100,6 +105,21 @@ export function openLink(chain: string): Link {
   const askAll = (isPrivate: boolean): void =>
     [...held.values()].filter(({ topic }) => PRIVATE.has(topic.channel) === isPrivate).forEach(ask);
 
+  /** Refusals pass: the gateway has just started, its node is away, an address asked for too much. */
+  const askAgain = (known: Held, { code, details }: StreamProblem): void => {
+    known.isRefused = true;
+    if (code === 'VALIDATION_ERROR') known.cursor = null; // a cursor that the gateway does not know: begin with a snapshot
+    const asked = socket;
+    const wait = Number(details['retryAfterSeconds'] ?? 0) * 1_000;
+    setTimeout(
+      () => {
+        const mayAsk = !PRIVATE.has(known.topic.channel) || login.peek().trader !== null;
+        if (socket === asked && known.isRefused && mayAsk && held.get(keyOf(known.topic)) === known) ask(known);
+      },
+      Math.min(Math.max(AGAIN_MS, wait), LONGEST_AGAIN_MS),
+    );
+  };
+
   const drop = (): void => {
     if (socket !== null) {
       socket.onmessage = socket.onclose = socket.onerror = socket.onopen = null;
@@ -126,7 +146,9 @@ export function openLink(chain: string): Link {
     if (current !== 'LIVE' && current !== 'STALE') return;
     const now = Date.now();
     const isOld = held.has(PRICES_KEY) && now - pricedAt > PRICES_OLD_MS;
-    become(now - heardAt > SILENT_MS || isOld ? 'STALE' : 'LIVE');
+    // A closed market has no book: only what is always there makes the page stale.
+    const isRefused = [...held.values()].some((one) => one.isRefused && (PRIVATE.has(one.topic.channel) || one.topic.channel === 'prices'));
+    become(now - heardAt > SILENT_MS || isOld || isRefused ? 'STALE' : 'LIVE');
   };
 
   const onAnswer = (op: string, said: Record<string, unknown> & Partial<Topic>): void => {
@@ -137,7 +159,11 @@ export function openLink(chain: string): Link {
       askAll(false);
       if (apiKey !== null) send({ op: 'auth', apiKey });
     } else if (op === 'ping') send({ op: 'pong' });
-    else if (op === 'authenticated') {
+    else if (op === 'subscribed') {
+      const known = held.get(keyOf(said as Topic));
+      // A state shows with its first message that it is read; entries may not come for hours.
+      if (known !== undefined && RESUMED.has(known.topic.channel)) known.isRefused = false;
+    } else if (op === 'authenticated') {
       login.value = { trader: String(said['trader']), problem: null };
       askAll(true);
     } else if (op === 'error') {
@@ -148,7 +174,12 @@ export function openLink(chain: string): Link {
         details: (problem.details as StreamProblem['details'] | undefined) ?? {},
       };
       if (said.channel === undefined) login.value = apiKey === null ? NOBODY : { trader: null, problem: shown };
-      else held.get(keyOf(said as Topic))?.listeners.forEach((listener) => listener.onProblem?.(shown));
+      else {
+        const known = held.get(keyOf(said as Topic));
+        if (known === undefined) return;
+        known.listeners.forEach((listener) => listener.onProblem?.(shown));
+        askAgain(known, shown);
+      }
     }
   };
 
@@ -158,13 +189,14 @@ export function openLink(chain: string): Link {
     // A number that is missing means a message that is missing: a new connection begins with snapshots, or at the cursor.
     if (known.seq !== null && message.seq !== known.seq + 1) return drop();
     known.seq = message.seq;
+    known.isRefused = false;
     if (message.channel === 'prices') pricedAt = heardAt;
     known.cursor = message.cursor ?? known.cursor;
     for (const listener of known.listeners) listener.onMessage(message);
   };
 
   function connect(): void {
-    for (const one of held.values()) one.seq = null;
+    for (const one of held.values()) Object.assign(one, { seq: null, isRefused: false });
     login.value = NOBODY;
     const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/v1/${chain}/ws`);
     socket = opened;
@@ -209,7 +241,7 @@ export function openLink(chain: string): Link {
     login,
     subscribe(topic, listener) {
       const key = keyOf(topic);
-      const known = held.get(key) ?? { topic, listeners: new Set(), cursor: null, seq: null };
+      const known = held.get(key) ?? { topic, listeners: new Set(), cursor: null, seq: null, isRefused: false };
       const isNew = !held.has(key);
       held.set(key, known);
       known.listeners.add(listener as Listener<unknown>);

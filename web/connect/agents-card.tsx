@@ -1,6 +1,5 @@
-import type { Agent, MasterTransaction } from '@diamond-gateway/client/api';
+import type { Agent, Hex, MasterTransaction, TraderReadiness } from '@diamond-gateway/client/api';
 import { masterTypedData } from '@diamond-gateway/client/master';
-import { useSignal } from '@preact/signals';
 import { request } from '../api/request.js';
 import { formatUtc } from '../ui/format.js';
 import { Panel } from '../ui/panel.js';
@@ -19,17 +18,54 @@ export function AgentsCard({ desk }: { readonly desk: Desk }) {
       load={load.value}
       rows={2}
       onRetry={refresh}
-      isEmpty={({ agents }) => agents.length === 0}
+      isEmpty={(found) => found.agents.length === 0 && leftOver(desk, found) === null}
       empty="No agent is in force. Make one above."
     >
-      {({ agents, delegate }) => (
+      {(found) => (
         <ul class="rows">
-          {agents.map((agent) => (
-            <AgentRow key={agent.agent} desk={desk} agent={agent} isDelegate={sameAddress(agent.agent, delegate)} />
+          {found.agents.map((agent) => (
+            <AgentRow key={agent.agent} desk={desk} agent={agent} isDelegate={sameAddress(agent.agent, found.delegate)} />
           ))}
+          <LeftOver key="left over" desk={desk} delegate={leftOver(desk, found)} />
         </ul>
       )}
     </Panel>
+  );
+}
+
+/** A delegate on chain that is no agent in force: revoked or expired here, it can still trade by itself. */
+function leftOver({ info }: Desk, { agents, delegate }: TraderReadiness): Hex | null {
+  const isKnown =
+    agents.some(({ agent }) => sameAddress(agent, delegate)) || info.relayers.some((relayer) => sameAddress(relayer, delegate));
+  return isKnown ? null : delegate;
+}
+
+function LeftOver({ desk, delegate }: { readonly desk: Desk; readonly delegate: Hex | null }) {
+  const action = useAction();
+  if (delegate === null) return null;
+  const undelegate = (): void =>
+    action.start((report) =>
+      sendAndCheck({
+        desk,
+        transaction: transactionOf(desk, { type: 'undelegate' }),
+        ask: 'confirm removeTradingDelegate.',
+        isDone: (found) => found.delegate === null,
+        report,
+      }),
+    );
+  return (
+    <li class="row">
+      <div class="row-text">
+        <p>
+          The chain still names <Address value={delegate} label="Copy delegate" /> as the trading delegate. No agent in force has this
+          address: anyone who has its key can trade for this wallet until it is removed there as well.
+        </p>
+        <StepNote step={action.step.value} />
+      </div>
+      <button type="button" class="button danger" disabled={action.isBusy} onClick={undelegate}>
+        Remove the delegate
+      </button>
+    </li>
   );
 }
 
@@ -59,7 +95,6 @@ interface AgentRowProps {
 
 function AgentRow({ desk, agent, isDelegate }: AgentRowProps) {
   const action = useAction();
-  const removal = useSignal<MasterTransaction | null>(null);
   const [tone, word] = STATUS[agent.status];
   const revoke = (): void =>
     action.start(async (report) => {
@@ -78,26 +113,9 @@ function AgentRow({ desk, agent, isDelegate }: AgentRowProps) {
         body,
       });
       const { revocationTx } = take(answer);
-      removal.value = revocationTx;
-      // With a delegate to remove the row stays, for the button that does it.
-      if (revocationTx === null) await checkAgain(desk, ({ agents }) => !agents.some((one) => sameAddress(one.agent, agent.agent)));
-      return {
-        text:
-          revocationTx === null
-            ? 'Revoked.'
-            : 'Revoked here. The chain still names the delegate: remove it there as well, so that the old key can trade no more.',
-      };
+      await checkAgain(desk, ({ agents }) => !agents.some((one) => sameAddress(one.agent, agent.agent)));
+      return { text: revocationTx === null ? 'Revoked.' : 'Revoked here. Remove the delegate on the chain as well.' };
     });
-  const undelegate = (): void =>
-    action.start((report) =>
-      sendAndCheck({
-        desk,
-        transaction: transactionOf(desk, { type: 'undelegate' }),
-        ask: 'confirm removeTradingDelegate.',
-        isDone: ({ delegate }) => delegate === null,
-        report,
-      }),
-    );
   return (
     <li class="row">
       <div class="row-text">
@@ -112,15 +130,9 @@ function AgentRow({ desk, agent, isDelegate }: AgentRowProps) {
         </p>
         <StepNote step={action.step.value} />
       </div>
-      {removal.value === null ? (
-        <button type="button" class="button danger" disabled={action.isBusy} onClick={revoke}>
-          Revoke
-        </button>
-      ) : (
-        <button type="button" class="button danger" disabled={action.isBusy} onClick={undelegate}>
-          Remove the delegate
-        </button>
-      )}
+      <button type="button" class="button danger" disabled={action.isBusy} onClick={revoke}>
+        Revoke
+      </button>
     </li>
   );
 }

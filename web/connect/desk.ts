@@ -79,7 +79,8 @@ export const lineOk = (check: string) => (found: TraderReadiness) => found.lines
 export async function untilMined(session: Session, hash: Hex): Promise<void> {
   const rpc = rpcOf(session);
   for (let tries = 0; tries < MINED_CHECKS; tries += 1) {
-    const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as { readonly status?: unknown } | null;
+    // It is sent: a node that does not answer once must not make the person send it again.
+    const receipt = (await rpc('eth_getTransactionReceipt', [hash]).catch(() => null)) as { readonly status?: unknown } | null;
     if (receipt !== null) {
       if (Number(receipt.status) === 1) return;
       throw new Error(`The transaction ${hash} was reverted: nothing has changed.`);

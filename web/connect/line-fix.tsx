@@ -92,7 +92,8 @@ function AgentStep({ desk, door, line }: LineFixProps) {
 
 /** The address that trades for the trader from then on: the agent itself, or the relayer that serves this trader. */
 function delegateFor({ desk, door, found }: LineFixProps): `0x${string}` | null {
-  const [newest] = agentsOf(found, door);
+  // A delegate can trade on chain whatever its scope says: a key that only reads must not become one.
+  const newest = agentsOf(found, door).find(({ scope }) => scope.permissions === 'trade');
   if (newest === undefined) return null;
   if (door === 'native') return newest.agent;
   // The gateway says which of its relayers serves this trader; only one that it publishes is taken.

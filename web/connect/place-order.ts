@@ -35,11 +35,11 @@ export function sizeFor(usd: string, price: string, precision: number): string {
   return unscaled(((size + step - 1n) / step) * step, SCALE);
 }
 
-/** Hyperliquid prices have five significant digits; the bound of a market order is five percent worse. */
-export function boundPrice(price: string, isBuy: boolean): string {
+/** Hyperliquid prices have five significant digits, and six decimals less those of the size; the bound is five percent worse. */
+export function boundPrice(price: string, isBuy: boolean, szDecimals: number): string {
   const worse = (scaled(price, SCALE) * (isBuy ? 105n : 95n)) / 100n;
   const places = worse.toString().length;
-  const unit = 10n ** BigInt(Math.max(0, places - 5));
+  const unit = 10n ** BigInt(Math.max(0, places - 5, SCALE - Math.max(0, 6 - szDecimals)));
   return unscaled((worse / unit) * unit, SCALE);
 }
 
@@ -128,7 +128,14 @@ export async function placeHyperliquid(
   if (row === undefined || context === undefined) throw new Error(`The Hyperliquid API has no market ${wish.market}.`);
   const isBuy = wish.side === 'long';
   const size = sizeFor(wish.usd, context.markPx, row.szDecimals);
-  const order = { a: asset, b: isBuy, p: boundPrice(context.markPx, isBuy), s: size, r: false, t: { limit: { tif: 'Ioc' } } };
+  const order = {
+    a: asset,
+    b: isBuy,
+    p: boundPrice(context.markPx, isBuy, row.szDecimals),
+    s: size,
+    r: false,
+    t: { limit: { tif: 'Ioc' } },
+  };
   note({ title: 'Asked for', detail: `${isBuy ? 'buy' : 'sell'} ${size} ${name}, at ${order.p} or better, at once.` });
   const nonce = Date.now() + (await clockOffset(page.base));
   const body = await signedAction(key, { type: 'order', orders: [order], grouping: 'na' }, nonce, info.testnet);
@@ -172,8 +179,9 @@ async function fillOf(hl: string, user: Hex, oid: number): Promise<{ readonly to
   throw refusal(`The oracle has not answered order ${oid} yet. It goes on without this page; the account page shows it.`);
 }
 
-/** Crypto markets have their coin's name there, others their whole symbol. */
+/** `BTC`, `kPEPE` against USD; `EURUSD` for forex and crosses. The coin alone never stands for a cross: it would be another market. */
 const coinOf = (market: string, universe: MetaAndContexts['universe']): string | undefined => {
-  const [base = ''] = market.split('/');
-  return universe.find(({ name }) => name === base || name === market || name === market.replace('/', '-'))?.name;
+  const [base = '', quote = ''] = market.split('/').map((part) => part.toUpperCase().replace(/[^A-Z0-9]/g, ''));
+  const names = [`${base}${quote}`, `k${base}${quote}`, ...(quote === 'USD' ? [base, `k${base}`] : [])];
+  return names.find((name) => universe.some((one) => one.name === name));
 };

@@ -68,8 +68,8 @@ export const hexOf = (value: number | bigint): Hex => `0x${value.toString(16)}`;
 
 /** Wallets refuse to sign for another chain than theirs, so this comes first. */
 export async function switchChain({ wallet: { provider } }: Session, wanted: ChainToAdd): Promise<void> {
-  const chainId = hexOf(wanted.chainId);
-  const choose = (): Promise<unknown> => provider.request({ method: 'wallet_switchEthereumChain', params: [{ chainId }] });
+  const params = [{ chainId: hexOf(wanted.chainId) }];
+  const choose = (): Promise<unknown> => provider.request({ method: 'wallet_switchEthereumChain', params });
   try {
     await choose();
   } catch (error) {
@@ -77,8 +77,10 @@ export async function switchChain({ wallet: { provider } }: Session, wanted: Cha
     await addChain(provider, wanted);
     await choose();
   }
+  const chainId = numberOf(await provider.request({ method: 'eth_chainId' }));
+  // Read after the wait: the account may have changed with the chain, or the wallet may be gone.
   const now = current.peek();
-  if (now?.wallet.provider === provider) current.value = { ...now, chainId: numberOf(await provider.request({ method: 'eth_chainId' })) };
+  if (now?.wallet.provider === provider) current.value = { ...now, chainId };
 }
 
 /** Also leads a wallet that has the chain to another node of it. */
@@ -114,8 +116,21 @@ export interface WalletTransaction {
   readonly value?: bigint;
 }
 
-export async function sendTransaction({ wallet: { provider }, address }: Session, { to, data, value }: WalletTransaction): Promise<Hex> {
-  const params = [{ from: address, to, ...(data === undefined ? {} : { data }), ...(value === undefined ? {} : { value: hexOf(value) }) }];
+export async function sendTransaction(
+  { wallet: { provider }, address, chainId }: Session,
+  { to, data, value }: WalletTransaction,
+): Promise<Hex> {
+  if (numberOf(await provider.request({ method: 'eth_chainId' })) !== chainId)
+    throw new Error('The wallet has changed to another chain. Nothing was sent.');
+  const params = [
+    {
+      from: address,
+      chainId: hexOf(chainId),
+      to,
+      ...(data === undefined ? {} : { data }),
+      ...(value === undefined ? {} : { value: hexOf(value) }),
+    },
+  ];
   const hash = await provider.request({ method: 'eth_sendTransaction', params });
   if (typeof hash !== 'string' || !/^0x[0-9a-fA-F]{64}$/.test(hash)) throw new Error('The wallet answered no hash.');
   return hash as Hex;

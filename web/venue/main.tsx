@@ -157,7 +157,8 @@ function LoadingMarket() {
   );
 }
 
-const marketOfAddress = (): string | null => (location.hash.length > 1 ? decodeURIComponent(location.hash.slice(1)).toUpperCase() : null);
+/** Symbols have no character that an address would encode. */
+const marketOfAddress = (): string | null => (location.hash.length > 1 ? location.hash.slice(1).toUpperCase() : null);
 
 const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'search markets'],
