@@ -1,7 +1,7 @@
 import type { Gateway, Venue } from '../gateway.js';
 import { redactText } from '../observability/redact.js';
 
-const EXPIRE_EVERY_MS = 500;
+const EXPIRE_EVERY_MS = 1_000;
 const RELEASE_EVERY_MS = 5_000;
 
 /** Expires prepared orders, and releases the spending reserved by unsent changes of resting orders. Runs on every replica; row updates make it safe. The returned function stops it. */

@@ -67,6 +67,8 @@ const TICK_MS = 250;
 /** Markets take turns within a tick, so that frames carry a few pairs at a time as in production. Each turn wakes the whole gateway. */
 const SLOTS = 5;
 const UNWATCHED_MS = 1_000;
+/** How soon a first client is noticed. */
+const UNWATCHED_CHECK_MS = 250;
 
 /** A geometric random walk per market. The n-th step of a market depends on seed, market and n alone, so equal seeds walk equal paths. */
 export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
@@ -125,7 +127,14 @@ export function createPriceWalk(options: PriceWalkOptions): PriceWalk {
     startedAt,
     start() {
       stopTimer();
-      stopTimer = clock.every(Math.ceil(tickMs / SLOTS), tick);
+      const turnMs = Math.ceil(tickMs / SLOTS);
+      const next = (): void => {
+        stopTimer = clock.after(isWatched() ? turnMs : Math.max(turnMs, UNWATCHED_CHECK_MS), () => {
+          tick();
+          next();
+        });
+      };
+      next();
     },
     stop: () => stopTimer(),
     price: (pairIndex) => stateOf(pairIndex).price,

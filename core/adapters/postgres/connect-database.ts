@@ -25,6 +25,8 @@ const ACQUIRE_GRACE_MS = 2_000;
 export const SILENCE_MS = 3_000;
 /** The driver's timeout must fire last: it fails the query but leaves the connection in the pool. */
 const DRIVER_MS = 500;
+/** A new connection costs more than an idle one: its password is hashed thousands of times. */
+const IDLE_MS = 300_000;
 const silenceAfter = ({ statementMs, idleTransactionMs }: DatabaseLimits): number => Math.max(statementMs, idleTransactionMs) + SILENCE_MS;
 /** Idle time before TCP keep-alive probes are sent. */
 const KEEP_ALIVE_MS = 10_000;
@@ -84,7 +86,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
   const db = knex({
     client: 'pg',
     connection: connectionSettings(reach),
-    pool: { min: 0, max: poolSize, idleTimeoutMillis: 30_000, afterCreate: prepare },
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, afterCreate: prepare },
     acquireConnectionTimeout: connectMsOf(reach.limits) + ACQUIRE_GRACE_MS,
     log: driverLog(log),
     compileSqlOnError: false, // values would end up in error messages and logs
