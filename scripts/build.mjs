@@ -164,7 +164,7 @@ async function openCompiler() {
 /** Makes those of the named steps that are not fresh; without a name all but those made on request. Resolves with false if one failed. */
 export const build = (names = []) => startBuild(names).all;
 
-/** The same, side by side: `commands` resolves as soon as the gateway can be run, `all` with everything. */
+/** The same: `commands` resolves as soon as the gateway can be run, `all` with everything. The commands come first, with all processors. */
 export function startBuild(names = []) {
   const wanted = names.length === 0 ? STEPS : [...STEPS, ...ON_REQUEST].filter(({ name }) => names.includes(name));
   const due = wanted
@@ -172,7 +172,8 @@ export function startBuild(names = []) {
     .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
   if (due.length === 0) return { commands: Promise.resolve(true), all: Promise.resolve(true) };
   const compiler = openCompiler();
-  const made = due.map(async ({ step, state }) => {
+  const first = due.find(({ step: { name } }) => name === 'commands');
+  const make = async ({ step, state }) => {
     try {
       await runStep(step, await compiler, state);
       return true;
@@ -180,13 +181,14 @@ export function startBuild(names = []) {
       if (error.errors === undefined) console.error(error); // the compiler prints what it cannot read, with file and line
       return false;
     }
-  });
-  const all = Promise.all(made).then(async (results) => {
+  };
+  const commands = first === undefined ? Promise.resolve(true) : make(first);
+  const all = commands.then(async (isMade) => {
+    const results = await Promise.all(due.filter((each) => each !== first).map(make));
     await (await compiler).stop();
-    return results.every(Boolean);
+    return isMade && results.every(Boolean);
   });
-  const at = due.findIndex(({ step: { name } }) => name === 'commands');
-  return { commands: at === -1 ? Promise.resolve(true) : made[at], all };
+  return { commands, all };
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url) && !(await build(process.argv.slice(2)))) process.exitCode = 1;
