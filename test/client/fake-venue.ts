@@ -32,7 +32,7 @@ export const ORDER: Order = {
   ...{ id: '1', trader: TRADER, market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', price: '50000', leverage: '10' },
   ...{ collateral: 'USDC', sl: null, tp: null, reduceOnly: false, slippage: '1', clientId: null, status: 'prepared', txHash: null },
   ...{ expiresAt: 1, fill: null, reason: null, createdAt: 1, updatedAt: 1 },
-} as Order;
+};
 
 export const transactionOf = (...calls: readonly AnyCall[]): Json => ({
   to: chain.diamond,
