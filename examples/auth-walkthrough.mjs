@@ -1,5 +1,7 @@
 // From nothing to a signed request, against a running sandbox (npm start):
 //   node examples/auth-walkthrough.mjs [http://127.0.0.1:8080]
+import { CHAINS } from '@diamond-gateway/client/chains';
+import { verifyMasterTransaction } from '@diamond-gateway/client/master';
 import { JsonRpcProvider, Wallet, keccak256 } from 'ethers';
 
 const url = process.argv[2] ?? 'http://127.0.0.1:8080';
@@ -54,10 +56,12 @@ const created = await post(`/v1/${chain}/agents`, {
 });
 console.log(`created: ${created.agent.status}`);
 
-// 4. The trader names the agent as its delegate on chain, once, by sending the transaction the answer carries.
+// 4. The trader names the agent as its delegate on chain, once, by sending the transaction the answer carries. It is compared first: a
+// gateway that lies could name a delegate of its own. masterTransaction of the same module makes it without the gateway.
 const { chains } = await call('/sandbox');
 const { rpcUrl } = chains.find((each) => each.chain === chain);
 const node = new JsonRpcProvider(rpcUrl, undefined, { polling: true, pollingInterval: 100, cacheTimeout: -1 });
+verifyMasterTransaction(CHAINS[chain], { type: 'delegate', agent: agent.address }, created.delegationTx);
 const sent = await trader.connect(node).sendTransaction(created.delegationTx);
 await sent.wait();
 let status = '';

@@ -28,7 +28,7 @@ async function readSandbox() {
 async function nativeSide() {
   const { createClient } = await import('@diamond-gateway/client');
   const { rpcUrl } = chains.find((each) => each.chain === chain);
-  const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl });
+  const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl, limits: { maxCollateral: '500' } });
   const order = { market: 'BTC/USD', side: 'long', size: '0.05', leverage: '10' };
   const filled = ({ status, reason, fill }) =>
     status === 'filled' ? `${shorten(fill.size)} at ${shorten(fill.price)}` : fail(`${status} ${reason}`);

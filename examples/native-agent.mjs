@@ -14,6 +14,7 @@ const client = createClient({
   chain,
   agent: accounts.find(({ role }) => role === 'agent').privateKey,
   rpc: chains.find((each) => each.chain === chain).rpcUrl,
+  limits: { maxCollateral: '500' }, // USDC per order at most: bounds a market order whatever price the gateway names
 });
 
 // 1. What would the order get now?

@@ -203,7 +203,7 @@ const DIAMOND_FUNCTIONS = [
     'getCollaterals',
     'getCollateralPriceUsd',
     'pairs',
-    'pairsCount',
+    'isPairListed',
     'getTradingDelegate',
   ],
 ];

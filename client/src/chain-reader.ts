@@ -48,6 +48,8 @@ export interface ChainReader {
   chainId(): Promise<number>;
   /** `BTC/USD` of a pair index. */
   marketOf(pairIndex: number): Promise<string>;
+  /** Name of the pair that took over after a split; null where there is none. */
+  successorOf(pairIndex: number): Promise<string | null>;
   collaterals(): Promise<readonly CollateralOnChain[]>;
   /** 1e8. */
   collateralPriceUsd(index: number): Promise<bigint>;
@@ -71,14 +73,18 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
   const call = async (to: Hex, data: Hex): Promise<Hex> => asHex(await rpc('eth_call', [{ to, data }, 'latest']));
   const ask = (data: Hex): Promise<Hex> => call(diamond, data);
   const abi = DIAMOND_ABI;
-  const markets = new Map<number, Promise<string>>();
+  const pairs = new Map<number, Promise<{ readonly from: string; readonly to: string }>>();
   let listed: Promise<readonly CollateralOnChain[]> | null = null;
 
-  const readMarket = async (pairIndex: number): Promise<string> => {
+  const readPair = async (pairIndex: number): Promise<{ readonly from: string; readonly to: string }> => {
     const data = await ask(encodeFunctionData({ abi, functionName: 'pairs', args: [BigInt(pairIndex)] }));
-    const { from, to } = decodeFunctionResult({ abi, functionName: 'pairs', data });
-    // `TSLA_1` is TSLA after a split: the public name is the part before the underscore.
-    return `${from.split('_', 1)[0] ?? from}/${to}`;
+    return decodeFunctionResult({ abi, functionName: 'pairs', data });
+  };
+  const pairOf = (pairIndex: number): ReturnType<typeof readPair> => {
+    const known = pairs.get(pairIndex) ?? readPair(pairIndex);
+    pairs.set(pairIndex, known);
+    known.catch(() => pairs.delete(pairIndex));
+    return known;
   };
 
   /** The published token of a name wins over the name that a token gives itself. */
@@ -105,11 +111,17 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
 
   return {
     chainId: async () => hexToNumber(asHex(await rpc('eth_chainId', []))),
-    marketOf(pairIndex) {
-      const known = markets.get(pairIndex) ?? readMarket(pairIndex);
-      markets.set(pairIndex, known);
-      known.catch(() => markets.delete(pairIndex));
-      return known;
+    async marketOf(pairIndex) {
+      const { from, to } = await pairOf(pairIndex);
+      // `TSLA_1` is TSLA after a split: the public name is the part before the underscore.
+      return `${from.split('_', 1)[0] ?? from}/${to}`;
+    },
+    async successorOf(pairIndex) {
+      const { from, to } = await pairOf(pairIndex);
+      const [name = from, split = '0'] = from.split('_');
+      const next = `${name}_${(Number(split) || 0) + 1}`;
+      const data = await ask(encodeFunctionData({ abi, functionName: 'isPairListed', args: [next, to] }));
+      return decodeFunctionResult({ abi, functionName: 'isPairListed', data }) ? `${next}/${to}` : null;
     },
     collaterals() {
       listed ??= readCollaterals();

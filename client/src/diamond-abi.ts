@@ -268,7 +268,6 @@ export const DIAMOND_ABI = [
     inputs: [{ name: 'collateralIndex', type: 'uint8' }],
     outputs: [{ type: 'uint256' }],
   },
-  { type: 'function', name: 'pairsCount', stateMutability: 'view', inputs: [], outputs: [{ type: 'uint256' }] },
   {
     type: 'function',
     name: 'pairs',
@@ -296,5 +295,15 @@ export const DIAMOND_ABI = [
         ],
       },
     ],
+  },
+  {
+    type: 'function',
+    name: 'isPairListed',
+    stateMutability: 'view',
+    inputs: [
+      { name: 'from', type: 'string' },
+      { name: 'to', type: 'string' },
+    ],
+    outputs: [{ type: 'bool' }],
   },
 ] as const;

@@ -6,7 +6,14 @@ import { newNonce, signatureHeaders, signRequest, type SigningDomain } from './s
 /** The part of `fetch` that is used, so that it can be replaced. */
 export type Fetch = (
   url: string,
-  init: { readonly method: string; readonly headers: Record<string, string>; readonly body?: string; readonly signal?: AbortSignal },
+  init: {
+    readonly method: string;
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+    readonly signal?: AbortSignal;
+    /** A redirection would lead signatures and keys to an address that nobody named. */
+    readonly redirect: 'error';
+  },
 ) => Promise<{ readonly status: number; text(): Promise<string> }>;
 
 export interface CallOptions {
@@ -87,9 +94,8 @@ async function callOnce<Id extends OperationId>(
     if (signal?.aborted === true) throw error;
     throw new ClientError(`No gateway answers at ${options.url}.`, { cause: error });
   };
-  const response = await options
-    .fetch(`${options.url}${path}`, { method, headers, ...(body === null ? {} : { body }), ...(signal === undefined ? {} : { signal }) })
-    .catch(unanswered);
+  const rest = { redirect: 'error', ...(body === null ? {} : { body }), ...(signal === undefined ? {} : { signal }) } as const;
+  const response = await options.fetch(`${options.url}${path}`, { method, headers, ...rest }).catch(unanswered);
   const reply = readJson(await response.text().catch(unanswered));
   if (reply !== null && statuses.includes(response.status) && !('code' in reply)) return reply as Operations[Id]['reply'];
   throw refusal(id, response.status, reply);

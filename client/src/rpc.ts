@@ -17,7 +17,8 @@ export function httpRpc(url: string, fetch: Fetch): Rpc {
     const unanswered = (error: unknown): never => {
       throw new ChainError(`the node does not answer ${method}`, { cause: error });
     };
-    const response = await fetch(url, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body }).catch(unanswered);
+    const init = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body, redirect: 'error' } as const;
+    const response = await fetch(url, init).catch(unanswered);
     const reply = readReply(await response.text().catch(unanswered));
     if (reply === null) throw new ChainError(`the node answered ${method} with ${response.status} and no JSON-RPC reply`);
     if (reply.error !== undefined) throw new ChainError(`the node refused ${method}: ${reply.error.message ?? 'no reason given'}`);

@@ -14,7 +14,7 @@ export interface StreamOptions {
   /** Continue behind these instead of beginning with a snapshot. */
   readonly cursors?: Cursors | undefined;
   readonly onState?: ((state: StreamState) => void) | undefined;
-  /** A refused subscription or login, or what a handler threw. */
+  /** A refused subscription or login, or what a handler threw or rejected with. */
   readonly onError?: ((error: unknown) => void) | undefined;
   readonly pingMs?: number | undefined;
   readonly staleMs?: number | undefined;
@@ -24,7 +24,8 @@ export interface Stream {
   /** Answers what ends the subscription. One subscription per channel, market and interval. */
   subscribe<Name extends Channel>(
     asked: Subscriptions[Name] & { readonly channel: Name },
-    onMessage: (message: Messages[Name]) => void,
+    /** An order or fill counts as handled when this returns, or what it returns resolves. If it fails, the message comes again. */
+    onMessage: (message: Messages[Name]) => unknown,
   ): () => void;
   /** Of the last messages that handlers have finished with. */
   cursors(): Cursors;
@@ -46,9 +47,14 @@ type Message = Messages[Channel];
 
 interface Subscription {
   readonly asked: Asked;
-  readonly handle: (message: never) => void;
+  readonly handle: (message: never) => unknown;
   /** Number of its last message on this connection. */
   seq: number | null;
+  /** Orders and fills that came while the handler was at work on one. */
+  waiting: Message[];
+  isBusy: boolean;
+  /** The handler failed: until the subscription begins again behind the cursor, nothing is given to it. */
+  isFailed: boolean;
 }
 
 const DEFAULT_PING_MS = 5_000;
@@ -107,7 +113,7 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
         if (!(error instanceof ClientError) || error.cause !== undefined) beginLater();
       });
     }
-    subscription.seq = null;
+    Object.assign(subscription, { seq: null, waiting: [], isFailed: false });
     const cursor = isResumed(channel) ? (reached[channel] ?? undefined) : undefined;
     line.say({ op: 'subscribe', ...subscription.asked, after: cursor });
   };
@@ -155,17 +161,44 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
 
   const deliver = (message: Message): void => {
     const subscription = held.get(keyOf(message));
-    if (subscription === undefined) return;
+    if (subscription === undefined || subscription.isFailed) return;
     // A message that was skipped is asked for again, behind the cursor.
     if (subscription.seq !== null && message.seq !== subscription.seq + 1) return line.restart();
     subscription.seq = message.seq;
-    if (isKnown(message)) return;
-    try {
-      subscription.handle(message as never);
-    } catch (error) {
-      report(error);
-    }
-    if ('cursor' in message && isResumed(message.channel)) reached[message.channel] = message.cursor;
+    if (isResumed(message.channel)) {
+      subscription.waiting.push(message);
+      work(subscription);
+    } else void attempt(subscription, message).catch(report);
+  };
+
+  const attempt = async ({ handle }: Subscription, message: Message): Promise<void> => {
+    await handle(message as never);
+  };
+
+  /** One after the other, so that the cursor never passes a message that is not done. */
+  const work = (subscription: Subscription): void => {
+    if (subscription.isBusy) return;
+    let message = subscription.waiting.shift();
+    while (message !== undefined && isKnown(message)) message = subscription.waiting.shift();
+    if (message === undefined) return;
+    const { channel, cursor } = message as Messages[keyof Cursors];
+    subscription.isBusy = true;
+    const finish = (): void => {
+      reached[channel] = cursor;
+    };
+    const fails = (error: unknown): void => fail(subscription, error);
+    void attempt(subscription, message)
+      .then(finish, fails)
+      .finally(() => {
+        subscription.isBusy = false;
+        work(subscription);
+      });
+  };
+
+  const fail = (subscription: Subscription, error: unknown): void => {
+    Object.assign(subscription, { waiting: [], isFailed: true });
+    if (held.get(keyOf(subscription.asked)) === subscription && line.state() !== 'closed') beginLater();
+    report(error);
   };
 
   const isKnown = (message: Message): boolean => {
@@ -199,12 +232,13 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
     subscribe(asked, handle) {
       const key = keyOf(asked);
       if (held.has(key)) throw new ClientError(`There is a subscription to ${key.trim()} already.`);
-      const subscription: Subscription = { asked, handle, seq: null };
+      const subscription: Subscription = { asked, handle, seq: null, waiting: [], isBusy: false, isFailed: false };
       if ('after' in asked && asked.after !== undefined && isResumed(asked.channel)) reached[asked.channel] = asked.after;
       held.set(key, subscription);
       if (line.state() === 'live' || line.state() === 'stale') begin(subscription);
       return () => {
         if (!held.delete(key)) return;
+        subscription.waiting = [];
         line.say({ op: 'unsubscribe', ...asked, after: undefined });
       };
     },
@@ -214,6 +248,7 @@ export function openStream(source: StreamSource, options: StreamOptions = {}): S
     }),
     state: () => line.state(),
     close() {
+      for (const subscription of held.values()) subscription.waiting = [];
       forget();
       line.close();
     },

@@ -185,6 +185,9 @@ export async function verifyPositionChange(context: Context, asked: WithId<Updat
   const trade = await storedTrade(context, index);
   await requirePosition(context, view, trade);
   requireSame('LEVERAGE', 'the new leverage is another, in thousandths', await leverageWanted(context, asked, trade), BigInt(found));
+  // With less leverage the same size takes more collateral.
+  const held = found === 0 ? trade.collateralAmount : (trade.collateralAmount * BigInt(trade.leverage)) / BigInt(found);
+  if (asked.leverage !== undefined) requireAffordable(context, await collateralOf(context, trade), held - trade.collateralAmount);
 }
 
 /** Collateral is added and removed by changing the leverage, in steps of a thousandth; the amount is rounded down to the next step. */

@@ -1,4 +1,4 @@
-import type { Hex, Operations } from './api.js';
+import type { CreateOrderRequest, Hex, Operations } from './api.js';
 import type { ChainReader, CollateralOnChain, StoredTrade } from './chain-reader.js';
 import { divideUp, isWithin, toText, toUnits } from './decimal.js';
 import { ClientError, requireSame, VerificationError, type Reason } from './errors.js';
@@ -9,10 +9,12 @@ export type WriteOperation = 'createOrder' | 'updateOrder' | 'cancelOrder' | 'cl
 /** What the caller asked for. */
 export type Asked = { [Id in WriteOperation]: { readonly operation: Id; readonly input: Operations[Id]['input'] } }[WriteOperation];
 
-/** Bounds that are not part of a request. All of them are optional. */
+/** Bounds that are not part of a request. A market order needs `price`, `maxCollateral` or a price of its own, unless prices are trusted. */
 export interface Limits {
   /** Price of the market by a source of the caller's own: a market order is compared with it. */
   readonly price?: string | undefined;
+  /** Size a market order by the gateway's own price: nothing then bounds what a gateway that lies about it can take. */
+  readonly trustPrices?: boolean | undefined;
   /** Percent by which a market order's price and size may differ from that price; 1 by default. */
   readonly priceTolerance?: string | undefined;
   /** Most collateral that an order may take, in token units. */
@@ -89,6 +91,15 @@ export async function referencePrice(context: Context, market: string, named?: s
   return priceUnits('price', text);
 }
 
+/** The collateral of a market order follows from its price, which the chain does not have: somebody else than the gateway must bound it. */
+export function requireOwnBound({ type, price }: Pick<CreateOrderRequest, 'type' | 'price'>, limits: Limits): void {
+  if (type !== 'market' || limits.trustPrices === true) return;
+  if (price !== undefined || limits.price !== undefined || limits.maxCollateral !== undefined) return;
+  throw new ClientError(
+    "A market order is sized by a price, and nothing bounds the gateway's: give limits.maxCollateral, limits.price or price. To go by the gateway's price, give limits.trustPrices: true.",
+  );
+}
+
 export function requireNear(context: Context, sentence: string, reference: bigint, found: bigint): void {
   if (!isWithin(reference, found, toleranceOf(context), 1n))
     throw new VerificationError('PRICE', sentence, toText(reference, PRICE_DECIMALS), toText(found, PRICE_DECIMALS));
@@ -96,6 +107,12 @@ export function requireNear(context: Context, sentence: string, reference: bigin
 
 export async function requireMarket({ reader }: Context, market: string, pairIndex: number): Promise<void> {
   requireSame('MARKET', `the transaction trades pair ${pairIndex}`, symbolOf(market), await reader.marketOf(pairIndex));
+}
+
+/** After a split two pairs have the same public name. The old one can be closed, not opened. */
+export async function requireLivePair({ reader }: Context, pairIndex: number): Promise<void> {
+  const successor = await reader.successorOf(pairIndex);
+  if (successor !== null) throw new VerificationError('MARKET', `pair ${pairIndex} has a successor`, successor, String(pairIndex));
 }
 
 /** The collateral of an index, which must be the one that was asked for; USDC, or the only active one, when none was. */

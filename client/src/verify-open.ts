@@ -7,8 +7,10 @@ import {
   priceUnits,
   referencePrice,
   requireCollateral,
+  requireLivePair,
   requireMarket,
   requireNear,
+  requireOwnBound,
   requirePrice,
   requireSize,
   slippageUnits,
@@ -32,9 +34,11 @@ export async function verifyOpening(
   { args: [trade, slippageP, referrer] }: OpenCall,
 ): Promise<void> {
   if (asked.leverage === undefined) throw new ClientError('leverage is required unless reduceOnly.');
+  requireOwnBound(asked, context.limits);
   const leverage = leverageUnits(asked.leverage);
   requireBlank(context, trade);
   await requireMarket(context, asked.market, trade.pairIndex);
+  await requireLivePair(context, trade.pairIndex);
   requireSame('SIDE', 'the transaction opens the other side', asked.side, trade.long ? 'long' : 'short');
   requireSame('TYPE', 'the transaction is of another type', TRADE_TYPES[asked.type], trade.tradeType);
   requireSame('LEVERAGE', 'the leverage is another', leverage, BigInt(trade.leverage));

@@ -91,6 +91,9 @@ export async function verifyReduction(context: Context, asked: CreateOrderReques
     if (asked.price !== undefined) requirePrice('PRICE', 'the price is another', priceUnits('price', asked.price), closing.expectedPrice);
     if (reference !== null) requireNear(context, 'the expected price is too far from the market', reference, closing.expectedPrice);
   }
+  // Oldest first, each as a whole: what is left over is taken from the last one.
+  if (closings.slice(0, -1).some(({ collateralDelta }) => collateralDelta !== null))
+    throw new VerificationError('SIZE', 'only the last position may be closed in part');
   await requireClosed(context, closings, asked.size);
 }
 

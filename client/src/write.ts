@@ -7,6 +7,7 @@ import { ClientError, VerificationError } from './errors.js';
 import type { Sender } from './send-transaction.js';
 import { requireNothingToDo, verify, verifyOrder, type Verified } from './verify.js';
 import {
+  requireOwnBound,
   symbolOf,
   type Asked,
   type Context,
@@ -88,9 +89,11 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
 
   const prepare: Writer['prepare'] = async (operation, input, options = {}) => {
     const asked = complete({ operation, input } as unknown as Asked);
+    const bounds = { ...limits, ...given(options.limits) };
+    if (asked.operation === 'createOrder' && asked.input.reduceOnly !== true) requireOwnBound(asked.input, bounds);
     const call = api[operation] as (input: unknown, options: unknown) => Promise<Operations[typeof operation]['reply']>;
     const [reply, view] = await Promise.all([call(asked.input, { signal: options.signal }), options.expect ?? viewOf(asked)]);
-    return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: { ...limits, ...given(options.limits) } };
+    return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: bounds };
   };
 
   const contextOf = async ({ view, limits: own }: Prepared, reader: ChainReader): Promise<Context> => ({

@@ -6,6 +6,9 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { newAgentTrader, type AgentOptions } from '../harness/traders/agent-trader.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 
+/** More than any order of these tests takes. */
+const BOUND = { maxCollateral: '1000' };
+
 /** A client with a funded trader and an agent of its own, which counts what it is asked to sign. */
 export interface ClientTrader {
   readonly client: Client;
@@ -29,6 +32,6 @@ export async function newClientTrader(sandbox: TestVenue, chain: ChainControls, 
     },
   };
   const at = (own: Partial<ClientOptions>): Client =>
-    createClient({ url: sandbox.url, chain: 'arbitrum-sepolia', agent, rpc: chain.rpcUrl, WebSocket, ...own });
+    createClient({ url: sandbox.url, chain: 'arbitrum-sepolia', agent, rpc: chain.rpcUrl, limits: BOUND, WebSocket, ...own });
   return { client: at({}), trader: trader.account.address, traderKey: trader.privateKey, signed: () => signed, at };
 }

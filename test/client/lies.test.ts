@@ -170,6 +170,24 @@ describe('an order that a lying gateway prepares is not signed', () => {
     expect(await refusal(trader, () => trader.client.execute('createOrder', MARKET, { limits: { maxCollateral: '125' } }))).toBe('SIZE');
   });
 
+  it('at the market, when a price is 100 times too high everywhere, within the bound of the caller', async () => {
+    const wrong = opened({ openPrice: price('6000000'), collateralAmount: 12_000_000_000n });
+    gateway.lie = (request, reply) => {
+      if (!request.path.endsWith('/prices')) return wrong(request, reply);
+      return { data: (reply['data'] as object[]).map((each) => ({ ...each, mark: '6000000' })) };
+    };
+    const unbound = trader.at({ url: gateway.url, rpc: node.url, limits: undefined });
+    const before = gateway.asked.length;
+    await expect(unbound.execute('createOrder', MARKET)).rejects.toThrow('give limits.maxCollateral, limits.price or price');
+    expect(gateway.asked).toHaveLength(before);
+    for (const limits of [{ maxCollateral: '200' }, { price: '60000' }])
+      expect(await refusal(trader, () => unbound.execute('createOrder', MARKET, { limits }))).toMatch(/^(?:SIZE|PRICE)$/);
+    expect(await refusal(trader, () => unbound.execute('createOrder', { ...MARKET, price: '60000' }))).toBe('PRICE');
+    // Who trusts the prices has nothing left to compare with.
+    const trusting = await unbound.prepare('createOrder', MARKET, { limits: { trustPrices: true } });
+    await expect(unbound.verify(trusting)).resolves.toMatchObject({ calls: [{ functionName: 'openTrade' }] });
+  });
+
   it('when the gateway names another Diamond', async () => {
     gateway.lie = (_request, reply) => (reply['diamond'] === undefined ? null : { ...reply, diamond: THIEF });
     const fresh = trader.at({ url: gateway.url, rpc: node.url });
