@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { PUBLIC_PAGES } from '../core/config/pages.js';
@@ -8,14 +7,16 @@ import { PUBLIC_PAGES } from '../core/config/pages.js';
 export const PAGE_NAMES = [...PUBLIC_PAGES, 'operator'] as const;
 export type PageName = (typeof PAGE_NAMES)[number];
 
-/** The files that the build of the pages left. Only listed names are ever read. */
+/** The files that the build of the pages left, all read from one build. Only listed names are ever read. */
 export interface BuiltPages {
   readonly folder: string;
   readonly pages: ReadonlySet<string>;
   readonly assets: ReadonlySet<string>;
+  readonly files: ReadonlyMap<string, Loaded>;
 }
 
 const FOLDER = 'dist/web';
+const MANIFEST = 'manifest.json';
 const ANCESTORS = 4;
 
 /** Sources lie beside the folder, compiled or bundled code inside it: the first ancestor that has it. Null: the pages are not built. */
@@ -23,12 +24,24 @@ export function findBuiltPages(from: string): BuiltPages | null {
   let place = from;
   for (let step = 0; step < ANCESTORS; step += 1, place = path.dirname(place)) {
     const folder = path.join(place, FOLDER);
-    const manifest = path.join(folder, 'manifest.json');
-    if (!existsSync(manifest)) continue;
-    const { pages, assets } = JSON.parse(readFileSync(manifest, 'utf8')) as { pages: string[]; assets: string[] };
-    return { folder, pages: new Set(pages), assets: new Set(assets) };
+    if (existsSync(path.join(folder, MANIFEST))) return readBuilt(folder);
   }
   return null;
+}
+
+/** A page names its script by its content, so pages of one build and a list of another do not fit. Null: another build is taking the place of this one. */
+function readBuilt(folder: string): BuiltPages | null {
+  const readManifest = (): string => readFileSync(path.join(folder, MANIFEST), 'utf8');
+  try {
+    const manifest = readManifest();
+    const { pages, assets } = JSON.parse(manifest) as { pages: string[]; assets: string[] };
+    const names = [...pages.map((page) => `${page}.html`), ...assets.map((asset) => `assets/${asset}`), 'favicon.svg'];
+    const files = new Map(names.map((name) => [name, readAll(folder, name)]));
+    return readManifest() === manifest ? { folder, pages: new Set(pages), assets: new Set(assets), files } : null;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -52,21 +65,15 @@ interface Loaded {
 
 export interface FileServer {
   /** `name` must be one of the listed files. */
-  send(request: IncomingMessage, response: ServerResponse, name: string, caching: string): Promise<void>;
+  send(request: IncomingMessage, response: ServerResponse, name: string, caching: string): void;
 }
 
-/** Reads each file once, on its first request. */
-export function createFileServer(folder: string): FileServer {
-  const files = new Map<string, Promise<Loaded>>();
-  const load = (name: string): Promise<Loaded> => {
-    const known = files.get(name) ?? readAll(folder, name);
-    files.set(name, known);
-    known.catch(() => files.delete(name));
-    return known;
-  };
+export function createFileServer(files: BuiltPages['files']): FileServer {
   return {
-    async send(request, response, name, caching) {
-      const { type, etag, plain, encoded } = await load(name);
+    send(request, response, name, caching) {
+      const file = files.get(name);
+      if (file === undefined) throw new Error(`${name} is no file of the pages.`);
+      const { type, etag, plain, encoded } = file;
       response.setHeader('Content-Type', type);
       response.setHeader('Cache-Control', caching);
       response.setHeader('ETag', etag);
@@ -80,11 +87,11 @@ export function createFileServer(folder: string): FileServer {
   };
 }
 
-async function readAll(folder: string, name: string): Promise<Loaded> {
+function readAll(folder: string, name: string): Loaded {
   const at = path.join(folder, name);
-  const plain = await readFile(at);
+  const plain = readFileSync(at);
   const encoded = new Map<string, Buffer>();
-  for (const [coding, ending] of ENCODINGS) if (existsSync(at + ending)) encoded.set(coding, await readFile(at + ending));
+  for (const [coding, ending] of ENCODINGS) if (existsSync(at + ending)) encoded.set(coding, readFileSync(at + ending));
   const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
   return { type: TYPES[path.extname(name)] ?? 'application/octet-stream', etag, plain, encoded };
 }

@@ -42,7 +42,7 @@ export function pagesRouter({ findBuilt, pages, describe, llms }: PagesOptions):
   const serve = (): Served | null => (served ??= servedBy(findBuilt()));
   const isOn = (page: PageName): boolean => pages.includes(page);
 
-  router.get('/', async (request, response) => {
+  router.get('/', (request, response) => {
     response.setHeader('Vary', 'Accept');
     const files = isOn('venue') && wantsPage(request) ? serve()?.files : undefined;
     if (files !== undefined) return sendPage(files, request, response, 'venue');
@@ -50,11 +50,11 @@ export function pagesRouter({ findBuilt, pages, describe, llms }: PagesOptions):
     sendJson(response, 200, describe(request));
   });
   for (const page of PAGE_NAMES.filter((name) => name !== 'venue'))
-    router.get(`/${page}`, async (request, response, next) => {
+    router.get(`/${page}`, (request, response, next) => {
       if (!isOn(page)) return next();
       const now = serve();
       if (now === null) return sendError(response, new GatewayError('UNSUPPORTED', { reason: NOT_BUILT }), 404);
-      await sendPage(now.files, request, response, page);
+      sendPage(now.files, request, response, page);
     });
   router.get('/llms.txt', (request, response) => sendBytes(response, 200, 'text/plain; charset=utf-8', llms(request)));
   fileRoutes(router, serve);
@@ -68,30 +68,30 @@ interface Served {
 }
 
 const servedBy = (built: BuiltPages | null): Served | null =>
-  built === null ? null : { assets: built.assets, files: createFileServer(built.folder) };
+  built === null ? null : { assets: built.assets, files: createFileServer(built.files) };
 
 function fileRoutes(router: Router, serve: () => Served | null): void {
-  router.get('/assets/:name', async (request, response, next) => {
+  router.get('/assets/:name', (request, response, next) => {
     const { name } = request.params;
     const served = serve();
     if (!served?.assets.has(name)) return next();
     response.setHeader('X-Content-Type-Options', 'nosniff');
-    await served.files.send(request, response, `assets/${name}`, name === 'NOTICE.txt' ? A_DAY : FOREVER);
+    served.files.send(request, response, `assets/${name}`, name === 'NOTICE.txt' ? A_DAY : FOREVER);
   });
   // Browsers ask for the second by themselves where a page names no icon, as for `/openapi.json`.
-  router.get(['/favicon.svg', '/favicon.ico'], async (request, response, next) => {
+  router.get(['/favicon.svg', '/favicon.ico'], (request, response, next) => {
     const served = serve();
     if (served === null) return next();
-    await served.files.send(request, response, 'favicon.svg', A_DAY);
+    served.files.send(request, response, 'favicon.svg', A_DAY);
   });
 }
 
-async function sendPage(files: FileServer, request: Request, response: Response, page: PageName): Promise<void> {
+function sendPage(files: FileServer, request: Request, response: Response, page: PageName): void {
   response.setHeader('Content-Security-Policy', POLICY);
   response.setHeader('X-Content-Type-Options', 'nosniff');
   response.setHeader('Referrer-Policy', 'no-referrer');
   response.setHeader('Cross-Origin-Opener-Policy', 'same-origin');
-  await files.send(request, response, `${page}.html`, ASK_AGAIN);
+  files.send(request, response, `${page}.html`, ASK_AGAIN);
 }
 
 /** Browsers name text/html; programs that take anything get JSON. */

@@ -155,8 +155,12 @@ async function ok(command: () => unknown): Promise<typeof OK> {
 
 const LOOPBACK = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 
+/** A proxy on this machine brings callers from everywhere; it says so, and a caller who is here needs none. */
+const PROXIED = ['x-forwarded-for', 'forwarded'] as const;
+
 const loopbackOnly: RequestHandler = (request, _response, next) => {
-  if (!LOOPBACK.has(request.socket.remoteAddress ?? ''))
+  const isProxied = PROXIED.some((name) => request.headers[name] !== undefined);
+  if (isProxied || !LOOPBACK.has(request.socket.remoteAddress ?? ''))
     throw new GatewayError('UNSUPPORTED', { reason: 'The sandbox is controlled from its own machine only.' });
   next();
 };

@@ -59,6 +59,7 @@ export async function buildWeb({ build }, root) {
   });
   const target = path.join(root, 'dist/web');
   const draft = `${target}.${process.pid}`;
+  removeOldDrafts(target);
   mkdirSync(path.join(draft, 'assets'), { recursive: true });
   const assets = {};
   for (const { path: file, contents } of outputFiles) {
@@ -75,9 +76,44 @@ export async function buildWeb({ build }, root) {
     path.join(draft, 'manifest.json'),
     JSON.stringify({ pages, assets: readdirSync(path.join(draft, 'assets')).filter((name) => !/\.(?:br|gz)$/.test(name)) }, null, 2),
   );
-  rmSync(target, { recursive: true, force: true });
-  renameSync(draft, target);
+  await takePlace(draft, target);
   return filesBelow(target).map((name) => path.relative(root, name));
+}
+
+/** What builds left that were ended before their end; a build that still runs keeps its own. */
+function removeOldDrafts(target) {
+  const { dir, base } = path.parse(target);
+  if (!existsSync(dir)) return;
+  for (const name of readdirSync(dir)) {
+    const [, pid] = name.startsWith(`${base}.`) ? (/\.(\d+)$/.exec(name) ?? []) : [];
+    if (pid !== undefined && !isRunning(Number(pid))) rmSync(path.join(dir, name), { recursive: true, force: true });
+  }
+}
+
+function isRunning(pid) {
+  if (pid === process.pid) return false; // the number of an ended process, given again
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return error.code === 'EPERM';
+  }
+}
+
+const TRIES = 10;
+const PAUSE_MS = 50;
+
+/** Two builds may end at once: the folder that one has just removed is there again, from the other. */
+async function takePlace(draft, target) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      rmSync(target, { recursive: true, force: true });
+      return renameSync(draft, target);
+    } catch (error) {
+      if (!['ENOTEMPTY', 'EEXIST'].includes(error.code) || tries === TRIES) throw error;
+      await new Promise((done) => setTimeout(done, PAUSE_MS));
+    }
+  }
 }
 
 const filesBelow = (folder) =>

@@ -13,10 +13,9 @@ const Pages = z.string().transform((text, context): readonly PublicPage[] => {
   if (names.length === 1 && names[0] === NONE) return [];
   const pages = names.filter(isPage);
   if (pages.length === names.length && new Set(pages).size === pages.length) return pages;
-  context.addIssue({
-    code: 'custom',
-    message: `must name pages (${PUBLIC_PAGES.join(', ')}) separated by commas, each once, or be ${NONE}`,
-  });
+  const message =
+    text === '' ? `is empty: write ${NONE}` : `must name pages (${PUBLIC_PAGES.join(', ')}) separated by commas, each once, or be ${NONE}`;
+  context.addIssue({ code: 'custom', message });
   return z.NEVER;
 });
 

@@ -33,10 +33,15 @@ export class ConfigError extends StartError {
   }
 }
 
+/** Settings whose usual value is everything: somebody who leaves one empty means nothing, and is told the word for it. */
+const REFUSED_EMPTY: ReadonlySet<string> = new Set(['PAGES']);
+
 /** An empty variable counts as absent, because `.env` files contain many. */
 export const present = (environment: Environment): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(environment).flatMap(([name, value]) => (value === undefined || value.trim() === '' ? [] : [[name, value.trim()]])),
+    Object.entries(environment).flatMap(([name, value]) =>
+      value === undefined || (value.trim() === '' && !REFUSED_EMPTY.has(name)) ? [] : [[name, value.trim()]],
+    ),
   );
 
 /** Never quotes a value, because it may be a secret. A setting with an invalid file is not reported twice. */

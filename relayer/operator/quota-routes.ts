@@ -8,6 +8,8 @@ import { operatorRoute } from './operator-route.js';
 
 /** Each trader costs some queries. */
 const MOST_TRADERS = 100;
+/** All of a day: those that are left out are counted, each once, whether a transaction or a rule names them. */
+const MOST_COUNTED = 1_000_000;
 
 const Query = z.strictObject({
   chain: z.string().max(64, 'is too long'),
@@ -27,7 +29,7 @@ export const QUOTA_ROUTES = [
     query: Query,
     async handle({ gateway, query: { chain, limit } }) {
       const venue = venueOf(gateway, chain);
-      const { served, bound } = await tradersOf(gateway, venue, limit);
+      const { served, bound } = await tradersOf(gateway, venue);
       const known = [...new Set([...served, ...bound])];
       const shown = known.slice(0, limit);
       return {
@@ -46,11 +48,10 @@ interface Traders {
   readonly bound: readonly Address[];
 }
 
-async function tradersOf({ store, clock }: Gateway, { definition: { slug } }: Venue, limit: number): Promise<Traders> {
+async function tradersOf({ store, clock }: Gateway, { definition: { slug } }: Venue): Promise<Traders> {
   const today = dayOf(clock.now());
   const [costs, stored] = await Promise.all([
-    // One more, because costs without a trader are a row of their own.
-    store.gas.costs({ chain: slug, by: 'trader', from: today, to: today, limit: limit + 1 }),
+    store.gas.costs({ chain: slug, by: 'trader', from: today, to: today, limit: MOST_COUNTED }),
     store.rules.list(),
   ]);
   return {

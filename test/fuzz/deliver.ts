@@ -199,7 +199,8 @@ function bytesOf(index: number, { method, path, headers, body }: HttpInput): Buf
   const names = new Set(headers.map(([name]) => name.toLowerCase()));
   const lines = [`${method} ${path} HTTP/1.1`];
   if (!names.has('host')) lines.push('Host: 127.0.0.1');
-  if (!names.has('x-forwarded-for')) lines.push(`X-Forwarded-For: ${addressOf(index)}`);
+  // The sandbox refuses callers whom a proxy brings.
+  if (!names.has('x-forwarded-for') && !path.includes('/sandbox')) lines.push(`X-Forwarded-For: ${addressOf(index)}`);
   if (!names.has('x-request-id')) lines.push(`X-Request-Id: ${REQUEST_ID}${index}`);
   for (const [name, value] of headers) lines.push(`${name}: ${value}`);
   if (body !== null) lines.push(`Content-Length: ${body.length}`);

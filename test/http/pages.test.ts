@@ -1,11 +1,13 @@
 import express from 'express';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import supertest from 'supertest';
 import { readConfig } from '../../core/config/config.js';
 import { findBuiltPages, PAGE_NAMES, type BuiltPages, type PageName } from '../../http/built-pages.js';
 import { pagesRouter } from '../../http/pages.js';
+import { readSettings } from '../../app/read-settings.js';
+import { readSandboxSettings } from '../../sandbox/settings.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 
@@ -87,6 +89,29 @@ describe('the pages', () => {
     now = built;
     expect((await server.get('/account').set('Accept', HTML)).status).toBe(200);
     expect((await server.get('/favicon.svg')).status).toBe(200);
+  });
+
+  it('stay those that were found together, also when others are built meanwhile', async () => {
+    const root = mkdtempSync(path.join(os.tmpdir(), 'pages-'));
+    const write = (state: string): void => {
+      const folder = path.join(root, 'dist/web');
+      rmSync(folder, { recursive: true, force: true });
+      mkdirSync(path.join(folder, 'assets'), { recursive: true });
+      for (const page of PAGE_NAMES) writeFileSync(path.join(folder, `${page}.html`), `<script src="/assets/${state}.js"></script>`);
+      writeFileSync(path.join(folder, `assets/${state}.js`), state);
+      writeFileSync(path.join(folder, 'favicon.svg'), '<svg/>');
+      writeFileSync(path.join(folder, 'manifest.json'), JSON.stringify({ pages: PAGE_NAMES, assets: [`${state}.js`] }));
+    };
+    write('before');
+    const server = serve(PAGE_NAMES, findBuiltPages(root));
+    write('after');
+    expect((await server.get('/account').set('Accept', HTML)).text).toContain('/assets/before.js');
+    expect((await server.get('/assets/before.js')).status).toBe(200);
+    expect((await server.get('/assets/after.js')).status).toBe(404);
+    // Half of a build is none: the next request looks again.
+    rmSync(path.join(root, 'dist/web/assets/after.js'));
+    expect(findBuiltPages(root)).toBeNull();
+    rmSync(root, { recursive: true });
   });
 
   it('refuse other methods with the ones they have', async () => {
@@ -213,4 +238,10 @@ describe('PAGES', () => {
   it.each(['operator', 'venue,venue', 'venue,', 'all', 'none,venue'])('refuses %j', (PAGES) =>
     expect(() => readConfig({ ...needed, PAGES })).toThrow(/PAGES must name pages/),
   );
+
+  it.each(['', '  '])('refuses %j, which could mean all or none', (PAGES) => {
+    expect(() => readConfig({ ...needed, PAGES })).toThrow(/PAGES is empty: write none/);
+    expect(() => readSandboxSettings({ PAGES })).toThrow(/PAGES is empty: write none/);
+    expect(() => readSettings({ ...needed, PAGES }, (variables) => readConfig(variables))).toThrow(/PAGES is empty: write none/);
+  });
 });

@@ -214,6 +214,78 @@ describePages('the account page', () => {
     await line.close();
   });
 
+  it('says STALE while the node is away when it is opened, and goes on by itself when the node is back', async () => {
+    const bot = await newAgentTrader(venue, chain);
+    const key = await keyOf(bot);
+    const rpc = (mode: 'down' | 'ok') => venue.post('/sandbox/chain', { action: 'rpc', mode });
+    const { page, complaints, close } = await browser.open();
+    await rpc('down');
+    try {
+      await enter(page, key);
+      await page.locator('.link-state[data-state=STALE]').waitFor();
+      expect(await shootAll(page, 'account-node-away')).toEqual([]);
+    } finally {
+      await rpc('ok');
+    }
+    await page.locator('.link-state[data-state=LIVE]').waitFor();
+    await page.locator('.summary[data-state=ready]').getByText('USDC in the wallet').waitFor();
+    await page.getByText('No position is open.').waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('asks again where a login was refused for a while, and takes a key that is entered again', async () => {
+    const bot = await newAgentTrader(venue, chain);
+    const key = await keyOf(bot);
+    const { page, complaints, close } = await browser.open();
+    const refusals = ['INTERNAL', 'RATE_LIMITED', 'API_KEY_UNKNOWN'];
+    await page.routeWebSocket('**/ws', (line) => {
+      const server = line.connectToServer();
+      line.onMessage((message) => {
+        const code = String(message).includes('"auth"') ? refusals.shift() : undefined;
+        if (code === undefined) server.send(message);
+        else line.send(JSON.stringify({ op: 'error', code, message: 'Refused by the test.', details: {} }));
+      });
+    });
+    await page.goto(`${venue.url}/account`);
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Show account' }).click();
+    await page.getByRole('alert').getByText('INTERNAL').waitFor();
+    await page.getByText('Asking whose key this is').waitFor();
+    await page.locator('.link-state[data-state=STALE]').waitFor();
+    await page.getByRole('alert').getByText('RATE_LIMITED').waitFor();
+    await page.getByRole('alert').getByText('API_KEY_UNKNOWN').waitFor();
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Show account' }).click();
+    await tab(page, 'Positions').waitFor();
+    await page.locator('.link-state[data-state=LIVE]').waitFor();
+    expect(refusals).toEqual([]);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  it('draws the newest two hundred orders, older ones when asked, and counts all that are open', async () => {
+    const bot = await newAgentTrader(venue, chain);
+    const { id } = (await bot.place(LIMIT, 'open')) as { id: string };
+    const { page, complaints, close } = await browser.open();
+    await page.route('**/orders/history?*', async (route) => {
+      const answer = await route.fetch();
+      const { data } = (await answer.json()) as { data: Json[] };
+      const older = Array.from({ length: 250 }, (_, at) => ({ ...data[0], id: `${at + 1}${id}`, createdAt: at + 1 }));
+      await route.fulfill({ response: answer, json: { data: [...data, ...older], nextCursor: null } });
+    });
+    await enter(page, await keyOf(bot));
+    await tab(page, 'Orders').click();
+    await rows(page, 'Orders').first().waitFor();
+    expect(await tab(page, 'Orders').textContent()).toBe('Orders251 open');
+    expect(await rows(page, 'Orders').count()).toBe(200);
+    await page.getByRole('button', { name: 'Show older' }).click();
+    await rows(page, 'Orders').nth(250).waitFor();
+    expect(await page.getByRole('button', { name: 'Show older' }).count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
   it('opens the demo trader of a sandbox with one button, marked as such', async () => {
     const { page, complaints, close } = await browser.open();
     await page.goto(`${venue.url}/account`);

@@ -3,6 +3,7 @@ import type { TestVenue } from '../harness/venue/own-venue.js';
 import { startOwnVenue } from '../harness/venue/own-venue.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { describePages, openBrowser, shootAll, type OpenPageOptions, type TestBrowser, type TestPage } from './browser.js';
+import { startOtherNode } from './other-node.js';
 import { installWallet, type TestWallet, type WalletOptions } from './wallet.js';
 
 const LONG_MS = 60_000;
@@ -185,6 +186,74 @@ describePages('the connect page', () => {
         'wallet_switchEthereumChain',
       ]);
       expect(wallet.chainId()).toBe(firstChain(venue).definition.chainId);
+      expect(wallet.offered).toEqual([firstChain(venue).rpcUrl]);
+      expect(complaints).toEqual([]);
+      await close();
+    },
+    TEST_MS,
+  );
+
+  it(
+    'asks a wallet whose node is not the sandbox for nothing, until its node is the sandbox’s',
+    async () => {
+      const { definition, rpcUrl } = firstChain(venue);
+      const other = await startOtherNode(definition.chainId);
+      const { page, wallet, complaints, close } = await visit({
+        nodes: new Map([[definition.chainId, other.url]]),
+        chainId: definition.chainId,
+      });
+      await connect(page);
+      const add = page.getByRole('button', { name: 'Add the sandbox’s node' });
+      await add.waitFor();
+      expect(await page.locator('.column, #agent-card, #order-card').count()).toBe(0);
+      expect(await page.getByRole('region', { name: /^(?:Agents|API keys)$/ }).count()).toBe(0);
+      expect(await shootAll(page, 'connect-other-node')).toEqual([]);
+      expect(wallet.asked.filter((method) => /sign|send/i.test(method))).toEqual([]);
+
+      await add.click();
+      await page.locator('.column.native .lines').waitFor();
+      expect(wallet.offered).toEqual([rpcUrl]);
+      await fundAndApprove(page);
+      expect(other.asked.filter((method) => /send/i.test(method))).toEqual([]);
+      expect(complaints).toEqual([]);
+      await close();
+      await other.close();
+    },
+    TEST_MS,
+  );
+
+  it(
+    'takes the cards away from a wallet that leaves the sandbox’s node',
+    async () => {
+      const { definition, rpcUrl } = firstChain(venue);
+      const other = await startOtherNode(definition.chainId);
+      const { page, wallet, close } = await visit({ chainId: definition.chainId });
+      await connect(page);
+      await page.locator('.column.native .lines').waitFor();
+      wallet.useNode(definition.chainId, other.url);
+      await page.getByRole('button', { name: 'Add the sandbox’s node' }).waitFor();
+      await page.locator('.column').first().waitFor({ state: 'detached' });
+      wallet.useNode(definition.chainId, rpcUrl);
+      await page.locator('.column.native .lines').waitFor();
+      await close();
+      await other.close();
+    },
+    TEST_MS,
+  );
+
+  it(
+    'shows no wallet where the sandbox hides its node from the page, and says why',
+    async () => {
+      const { page, context, complaints, close } = await browser.open({ expected: [/status of 4\d\d/] });
+      await installWallet(context, { nodes: new Map() });
+      await page.route('**/sandbox', (route) =>
+        route.continue({ headers: { ...route.request().headers(), 'x-forwarded-for': '192.0.2.7' } }),
+      );
+      await page.goto(`${venue.url}/connect`);
+      await page.getByText('shows its node and its demo wallets to pages on its own machine only').waitFor();
+      await page.getByRole('alert').getByText('The sandbox is controlled from its own machine only').waitFor();
+      expect(await page.getByRole('button', { name: /wallet/i }).count()).toBe(0);
+      expect(await shootAll(page, 'connect-sandbox-elsewhere')).toEqual([]);
       expect(complaints).toEqual([]);
       await close();
     },
@@ -213,7 +282,13 @@ describePages('the connect page', () => {
       expect(await shootAll(page, 'connect-agents-and-keys')).toEqual([]);
 
       await agents.getByRole('button', { name: 'Revoke' }).click();
-      await agents.getByRole('button', { name: 'Remove the delegate' }).click();
+      const remove = agents.getByRole('button', { name: 'Remove the delegate' });
+      await remove.waitFor();
+      // The page reads the lines again every few seconds; the row has to outlive that.
+      for (let polls = 0; polls < 2; polls += 1) await page.waitForResponse((response) => response.url().includes('/readiness/'));
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      await agents.getByText('No agent in force has this address').waitFor();
+      await remove.click();
       await agents.getByText('No agent is in force').waitFor();
       await line(page, 'native', 'agent').getByRole('button', { name: 'Make an agent' }).waitFor();
 

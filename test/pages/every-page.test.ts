@@ -17,7 +17,7 @@ describePages('every page', () => {
     const { page, complaints, close } = await browser.open();
     await page.goto(`${venue.url}${at}`);
     await page.locator('main [data-state], main h1').first().waitFor();
-    expect(await page.locator('.network').textContent()).toBe('SANDBOX');
+    expect(await page.locator('.header .network').textContent()).toBe('SANDBOX');
     expect(await shootAll(page, at === '/' ? 'venue-first' : `${at.slice(1)}-first`)).toEqual([]);
     expect(complaints).toEqual([]);
     await close();

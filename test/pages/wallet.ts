@@ -8,7 +8,7 @@ export interface WalletOptions {
   readonly privateKey?: Hex;
   /** The chain that the wallet is on when the page opens. */
   readonly chainId?: number;
-  /** Nodes by chain id: where transactions go. */
+  /** Nodes by chain id: where transactions go. One that the page adds takes the place of the chain's. */
   readonly nodes: ReadonlyMap<number, string>;
   /** Chains that the wallet can switch to; others are answered with 4902 until they are added. Default all of `nodes`. */
   readonly knows?: readonly number[];
@@ -18,9 +18,13 @@ export interface TestWallet {
   readonly address: Hex;
   /** Every method that was asked for, in order. */
   readonly asked: string[];
+  /** The nodes that the page has offered, in order. */
+  readonly offered: readonly string[];
   /** The person refuses the next request of this method: 4001. */
   refuseNext(method: string): void;
   chainId(): number;
+  /** The person chooses another node of a chain; no page is told. */
+  useNode(chainId: number, url: string): void;
 }
 
 /** As EIP-1193 wants it. */
@@ -41,11 +45,13 @@ interface Asked {
 
 /** Announced by EIP-6963 in every page of the context. The key stays outside the browser. Call it before the page is opened. */
 export async function installWallet(context: BrowserContext, options: WalletOptions): Promise<TestWallet> {
-  const { name = 'Test wallet', privateKey = generatePrivateKey(), nodes } = options;
+  const { name = 'Test wallet', privateKey = generatePrivateKey() } = options;
+  const nodes = new Map(options.nodes);
   const account = privateKeyToAccount(privateKey);
   const known = new Set(options.knows ?? nodes.keys());
   const refused = new Set<string>();
   const asked: string[] = [];
+  const offered: string[] = [];
   let chainId = options.chainId ?? ETHEREUM;
   let isConnected = false;
 
@@ -84,9 +90,13 @@ export async function installWallet(context: BrowserContext, options: WalletOpti
         return `0x${chainId.toString(16)}`;
       case 'wallet_switchEthereumChain':
         return switchTo(Number((first as { chainId: string }).chainId));
-      case 'wallet_addEthereumChain':
-        known.add(Number((first as { chainId: string }).chainId));
+      case 'wallet_addEthereumChain': {
+        const { chainId: added, rpcUrls } = first as { chainId: string; rpcUrls: readonly string[] };
+        known.add(Number(added));
+        offered.push(...rpcUrls);
+        if (rpcUrls[0] !== undefined) nodes.set(Number(added), rpcUrls[0]);
         return null;
+      }
       case 'personal_sign':
         return account.signMessage({ message: { raw: first as Hex } });
       case 'eth_signTypedData_v4': {
@@ -97,7 +107,8 @@ export async function installWallet(context: BrowserContext, options: WalletOpti
         return account.signTypedData(typed);
       }
       case 'eth_sendTransaction': {
-        const { to, data, value, gas } = first as { to: Hex; data?: Hex; value?: Hex; gas?: Hex };
+        const { to, data, value, gas, chainId: wanted } = first as { to: Hex; data?: Hex; value?: Hex; gas?: Hex; chainId?: Hex };
+        if (Number(wanted) !== chainId) throw refusal(INTERNAL, `The transaction names chain ${wanted}; the wallet is on ${chainId}.`);
         const amount = value === undefined ? {} : { value: BigInt(value) };
         return clientsOf().signer.sendTransaction({ to, ...(data && { data }), ...amount, ...(gas && { gas: BigInt(gas) }) });
       }
@@ -114,7 +125,14 @@ export async function installWallet(context: BrowserContext, options: WalletOpti
     }
   });
   await context.addInitScript(ANNOUNCE.replace('WALLET_NAME', JSON.stringify(name)));
-  return { address: account.address, asked, refuseNext: (method) => void refused.add(method), chainId: () => chainId };
+  return {
+    address: account.address,
+    asked,
+    offered,
+    refuseNext: (method) => void refused.add(method),
+    chainId: () => chainId,
+    useNode: (id, url) => void nodes.set(id, url),
+  };
 }
 
 /** Runs in the page: a provider that hands every request to the wallet outside, and announces itself whenever somebody asks. */

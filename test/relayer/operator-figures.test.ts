@@ -2,7 +2,7 @@ import { Wallet } from 'ethers';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import { recordBalances } from '../../core/observability/record-balances.js';
 import { formatNative } from '../../core/domain/native-amount.js';
-import { DAY_MS, HOUR_MS } from '../../core/ports/stores/gas.js';
+import { DAY_MS, HOUR_MS, type CostQuery } from '../../core/ports/stores/gas.js';
 import type { Address } from '../../core/types.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
@@ -186,6 +186,25 @@ describe('the quotas', () => {
       { trader: quiet, rules: { dailyTransactions: 5 }, from: { dailyTransactions: `${CHAIN}/${quiet}` }, use: { transactionsLeft: 5 } },
     ]);
     expect(await read(`/quotas?chain=${CHAIN}&limit=1`)).toMatchObject({ traders: [{ trader: bot.address.toLowerCase() }], leftOut: 1 });
+  });
+
+  it('count everybody whom they leave out, and nobody twice', async () => {
+    const { gas, rules } = sandbox.gateway.store;
+    const served = Array.from({ length: 7 }, (_, at) => `0x${String(at + 1).repeat(40)}` as const);
+    const rows = [...served, null].map((key, at) => ({ key, transactions: 1, costWei: BigInt(100 - at) }));
+    const total = { transactions: rows.length, costWei: 1n };
+    const [known] = await rules.list();
+    const own = known === undefined ? [] : [{ ...known, chain: CHAIN, trader: served[6] ?? bot.address }];
+    const before = { costs: gas.costs.bind(gas), list: rules.list.bind(rules) };
+    Object.assign(gas, { costs: ({ limit }: CostQuery) => Promise.resolve({ rows: rows.slice(0, limit), groups: rows.length, total }) });
+    Object.assign(rules, { list: () => Promise.resolve(own) });
+    try {
+      const { traders, leftOut } = await read<{ traders: object[]; leftOut: number }>(`/quotas?chain=${CHAIN}&limit=2`);
+      expect([traders.length, leftOut]).toEqual([2, 5]);
+    } finally {
+      Object.assign(gas, { costs: before.costs });
+      Object.assign(rules, { list: before.list });
+    }
   });
 
   it.each([

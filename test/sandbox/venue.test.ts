@@ -164,6 +164,16 @@ describe('the levers of the sandbox', () => {
     });
   });
 
+  it.each([
+    ['X-Forwarded-For', '192.0.2.7'],
+    ['X-Forwarded-For', '127.0.0.1'],
+    ['Forwarded', 'for=192.0.2.7'],
+  ])('refuse a caller whom a proxy brings: %s %s', async (name, value) => {
+    const { body } = await sandbox.get('/sandbox', { [name]: value });
+    expect(body).toMatchObject({ code: 'UNSUPPORTED', message: expect.stringContaining('from its own machine only') });
+    expect(JSON.stringify(body)).not.toContain('privateKey');
+  });
+
   it('make fresh traders with a delegate', async () => {
     const delegate = sandbox.controls.accounts.agent.address;
     const { status, body } = await sandbox.post('/sandbox/accounts', { delegate });

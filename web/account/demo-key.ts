@@ -24,6 +24,7 @@ interface ChainInfo {
 }
 
 const DAY_MS = 86_400_000;
+const LABELS = 16;
 
 /** A read-only key of that trader, which ends after a day. */
 export async function demoKey(base: string, role: DemoTrader): Promise<Answer<{ readonly apiKey: string }>> {
@@ -34,8 +35,8 @@ export async function demoKey(base: string, role: DemoTrader): Promise<Answer<{ 
   if (demo === undefined) return { ok: false, problem: { ...UNKNOWN, message: `The sandbox has no account ${role}.` } };
   const { domain, masterTypes } = chain.data.signing;
   const timestamp = chain.data.serverTime;
-  // A label of its own: a key of the same label would be replaced, and another tab may be using it.
-  const label = `page ${crypto.getRandomValues(new Uint32Array(1))[0]?.toString(16) ?? ''}`;
+  // A key of the same label is replaced, and another tab may be using it: few labels keep the keys few, several keep most tabs apart.
+  const label = `page ${((crypto.getRandomValues(new Uint8Array(1))[0] ?? 0) % LABELS).toString(16)}`;
   const expiresAt = timestamp + DAY_MS;
   const signature = await privateKeyToAccount(demo.privateKey).signTypedData({
     domain,

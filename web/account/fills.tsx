@@ -5,6 +5,7 @@ import { Table, type Column } from '../ui/table.js';
 import { Address, Ago } from '../ui/values.js';
 import { useDigits, type Digits } from './digits.js';
 import { OlderButton } from './older-button.js';
+import { useShown } from './use-shown.js';
 import type { PagedRows } from './paged-rows.js';
 import { Price, Side, Size } from './cells.js';
 import type { Fill } from './types.js';
@@ -40,6 +41,7 @@ interface FillsProps {
 
 export function Fills({ fills, load, isCut }: FillsProps) {
   const digits = useDigits();
+  const shown = useShown(load.data ?? [], fills.hasOlder.value, fills.readOlder);
   return (
     <Panel
       title="Fills"
@@ -50,10 +52,10 @@ export function Fills({ fills, load, isCut }: FillsProps) {
       isEmpty={(rows) => rows.length === 0}
       empty={<p>Nothing has been executed for this account yet. A fill appears here as soon as the oracle has answered an order.</p>}
     >
-      {(rows) => (
+      {() => (
         <>
-          <Table label="Fills" columns={columns(digits)} rows={rows} keyOf={({ id }) => String(id)} />
-          <OlderButton hasOlder={fills.hasOlder.value} isReading={fills.isReading.value} onClick={fills.readOlder} />
+          <Table label="Fills" columns={columns(digits)} rows={shown.rows} keyOf={({ id }) => String(id)} />
+          <OlderButton hasOlder={shown.hasOlder} isReading={fills.isReading.value} onClick={shown.showOlder} />
         </>
       )}
     </Panel>

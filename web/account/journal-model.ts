@@ -13,6 +13,7 @@ export interface Journal {
   /** The stream has reached this cursor. */
   reached(cursor: number): void;
   readOlder(): void;
+  /** Repeats the question that failed. */
   retry(): void;
 }
 
@@ -30,6 +31,8 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
   const problem = signal<Problem | null>(null);
   const isReading = signal(false);
   let last = 0;
+  /** The question that got no answer, until another one gets one. */
+  let failed: (() => void) | null = null;
 
   const ask = (after: number, limit: number, done: (found: readonly JournalEvent[]) => void): void => {
     isReading.value = true;
@@ -37,6 +40,7 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
       if (abort.aborted) return;
       isReading.value = false;
       problem.value = answer.ok ? null : answer.problem;
+      failed = answer.ok ? null : () => ask(after, limit, done);
       if (!answer.ok) return;
       at.value = Date.now();
       done(answer.data.data.toReversed());
@@ -80,6 +84,10 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
         events.value = [...events.peek(), ...found];
       });
     },
-    retry: readNewer,
+    retry() {
+      if (isReading.peek()) return;
+      if (failed === null) readNewer();
+      else failed();
+    },
   };
 }

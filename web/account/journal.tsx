@@ -8,6 +8,7 @@ import { Ago, Chip } from '../ui/values.js';
 import type { Journal as JournalModel } from './journal-model.js';
 import { statusWord } from './status-word.js';
 import { OlderButton } from './older-button.js';
+import { useShown } from './use-shown.js';
 import { EVENT_KINDS, type EventKind, type JournalEvent } from './types.js';
 
 const text = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '');
@@ -52,7 +53,8 @@ export function Journal({ journal, load, isCut }: JournalProps) {
   const kind = useSignal<EventKind | 'all'>('all');
   const { newest, hasOlder, isReading } = journal;
   const wanted = kind.value;
-  const shown = (load.data ?? []).filter((event) => wanted === 'all' || event.kind === wanted);
+  const chosen = (load.data ?? []).filter((event) => wanted === 'all' || event.kind === wanted);
+  const shown = useShown(chosen, hasOlder.value, () => journal.readOlder());
   const tools = (
     <>
       <label class="choice">
@@ -69,7 +71,7 @@ export function Journal({ journal, load, isCut }: JournalProps) {
       {newest.value === null ? null : <CopyButton text={String(newest.value)} label={`Copy cursor ${newest.value}`} />}
     </>
   );
-  const older = <OlderButton hasOlder={hasOlder.value} isReading={isReading.value} onClick={() => journal.readOlder()} />;
+  const older = <OlderButton hasOlder={shown.hasOlder} isReading={isReading.value} onClick={shown.showOlder} />;
   return (
     <Panel
       title="Journal"
@@ -78,7 +80,7 @@ export function Journal({ journal, load, isCut }: JournalProps) {
       isCut={isCut}
       tools={tools}
       onRetry={() => journal.retry()}
-      isEmpty={() => shown.length === 0}
+      isEmpty={() => chosen.length === 0}
       empty={
         <>
           <p>
@@ -95,7 +97,7 @@ export function Journal({ journal, load, isCut }: JournalProps) {
           <UnfoldingTable
             label="Journal"
             columns={columns}
-            rows={shown}
+            rows={shown.rows}
             keyOf={({ cursor }) => String(cursor)}
             unfoldLabel={({ cursor }) => `JSON of entry ${cursor}`}
             classOf={(event) => (event.kind === 'correction' ? 'correction' : '')}

@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { request } from '../api/request.js';
 import { useResource, type Load } from '../api/resource.js';
-import type { Link } from '../api/socket.js';
+import { isPassing, type Link } from '../api/socket.js';
+import { ProblemNote } from '../ui/panel.js';
 import { mountPage, type PageContext } from '../ui/shell.js';
 import { keepInTab, keptInTab } from '../ui/tab-storage.js';
 import { Tabs } from '../ui/tabs.js';
@@ -27,10 +28,12 @@ function AccountPage({ facts, chain, base, link }: PageContext) {
   const { trader, problem } = link.login.value;
   const setKey = (next: string | null): void => {
     keepInTab(slotOf(chain), next);
+    // The same key again is asked for again: what refused it may have passed.
+    if (next !== null && next === apiKey.peek()) link.authenticate(next);
     apiKey.value = next;
   };
   const connectPath = facts.pages['connect'] ?? null;
-  if (key === null || (trader === null && problem !== null))
+  if (key === null || (trader === null && problem !== null && !isPassing(problem)))
     return (
       <KeyPrompt
         base={base}
@@ -63,7 +66,7 @@ interface SignedInProps extends Omit<Reader, 'trader'> {
 /** Stays through a cut of the stream: what was shown is dimmed, not taken away. */
 function SignedIn({ link, base, apiKey, headerPrefix, connectPath, onForget }: SignedInProps) {
   const known = useSignal<string | null>(null);
-  const { trader } = link.login.value;
+  const { trader, problem } = link.login.value;
   useEffect(() => {
     if (trader !== null) known.value = trader;
   }, [trader]);
@@ -75,7 +78,13 @@ function SignedIn({ link, base, apiKey, headerPrefix, connectPath, onForget }: S
   useEffect(() => () => model?.close(), [model]);
   const { load } = useResource(base, (abort) => request<{ data: readonly MarketDigits[] }>(`${base}/markets`, { signal: abort }));
   const digits = useMemo(() => digitsOf(load.value.data?.data ?? []), [load.value.data]);
-  if (model === null || owner === null) return <p class="muted">Asking whose key this is…</p>;
+  if (model === null || owner === null)
+    return (
+      <>
+        <p class="muted">Asking whose key this is…</p>
+        {problem === null ? null : <ProblemNote problem={problemOf(problem)} onRetry={() => link.authenticate(apiKey)} />}
+      </>
+    );
   return (
     <DigitsContext.Provider value={digits}>
       <Opened model={model} link={link} trader={owner} connectPath={connectPath} onForget={onForget} />

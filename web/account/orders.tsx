@@ -8,6 +8,7 @@ import { Ago, Chip } from '../ui/values.js';
 import { formatUpTo } from '../ui/format.js';
 import { useDigits, type Digits } from './digits.js';
 import { OlderButton } from './older-button.js';
+import { useShown } from './use-shown.js';
 import { Price, Side, Size } from './cells.js';
 import { statusWord } from './status-word.js';
 import { Timeline } from './timeline.js';
@@ -69,6 +70,7 @@ interface OrdersProps {
 export function Orders({ model, load, isCut }: OrdersProps) {
   const digits = useDigits();
   const { hasOlder, isReading, readOlder } = model.orders;
+  const shown = useShown(load.data ?? [], hasOlder.value, readOlder);
   return (
     <Panel
       title="Orders"
@@ -83,18 +85,18 @@ export function Orders({ model, load, isCut }: OrdersProps) {
         </p>
       }
     >
-      {(rows) => (
+      {() => (
         <>
           <UnfoldingTable
             label="Orders"
             columns={columns(digits)}
-            rows={rows}
+            rows={shown.rows}
             keyOf={({ id }) => id}
             unfoldLabel={({ id }) => `Timeline of order ${id}`}
             classOf={(row) => (isOpen(row) ? 'is-open' : '')}
             detail={(row) => <Timeline key={`${row.id} ${row.status} ${row.updatedAt}`} order={row} model={model} />}
           />
-          <OlderButton hasOlder={hasOlder.value} isReading={isReading.value} onClick={readOlder} />
+          <OlderButton hasOlder={shown.hasOlder} isReading={isReading.value} onClick={shown.showOlder} />
         </>
       )}
     </Panel>

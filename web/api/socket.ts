@@ -37,7 +37,7 @@ export interface Link {
   readonly changedAt: ReadonlySignal<number>;
   /** How long nothing had arrived when the state changed. */
   readonly silentMs: ReadonlySignal<number>;
-  /** The account of the last login, or why it was refused. */
+  /** The account of the last login, or why it was refused; a refusal that passes is asked again by itself. */
   readonly login: ReadonlySignal<{ readonly trader: string | null; readonly problem: StreamProblem | null }>;
   /** Subscribed again by itself after a cut; orders and fills go on from their cursor. */
   subscribe<Data>(topic: Topic, listener: Listener<Data>): () => void;
@@ -71,6 +71,13 @@ interface Held {
   /** The gateway has refused or ended it; it is asked for again. */
   isRefused: boolean;
 }
+
+/** Refusals that say nothing about the key. */
+const PASSING: ReadonlySet<string> = new Set(['INTERNAL', 'RATE_LIMITED', 'NOT_READY', 'UPSTREAM_UNAVAILABLE']);
+export const isPassing = ({ code }: Pick<StreamProblem, 'code'>): boolean => PASSING.has(code);
+
+const againAfter = ({ details }: StreamProblem): number =>
+  Math.min(Math.max(AGAIN_MS, Number(details['retryAfterSeconds'] ?? 0) * 1_000), LONGEST_AGAIN_MS);
 
 const keyOf = ({ channel, market, interval }: Topic): string => [channel, market, interval].join(' ');
 const PRICES_KEY = keyOf({ channel: 'prices' });
@@ -106,18 +113,27 @@ export function openLink(chain: string): Link {
     [...held.values()].filter(({ topic }) => PRIVATE.has(topic.channel) === isPrivate).forEach(ask);
 
   /** Refusals pass: the gateway has just started, its node is away, an address asked for too much. */
-  const askAgain = (known: Held, { code, details }: StreamProblem): void => {
+  const askAgain = (known: Held, problem: StreamProblem): void => {
     known.isRefused = true;
-    if (code === 'VALIDATION_ERROR') known.cursor = null; // a cursor that the gateway does not know: begin with a snapshot
+    if (problem.code === 'VALIDATION_ERROR') known.cursor = null; // a cursor that the gateway does not know: begin with a snapshot
     const asked = socket;
-    const wait = Number(details['retryAfterSeconds'] ?? 0) * 1_000;
-    setTimeout(
-      () => {
-        const mayAsk = !PRIVATE.has(known.topic.channel) || login.peek().trader !== null;
-        if (socket === asked && known.isRefused && mayAsk && held.get(keyOf(known.topic)) === known) ask(known);
-      },
-      Math.min(Math.max(AGAIN_MS, wait), LONGEST_AGAIN_MS),
-    );
+    setTimeout(() => {
+      const mayAsk = !PRIVATE.has(known.topic.channel) || login.peek().trader !== null;
+      if (socket === asked && known.isRefused && mayAsk && held.get(keyOf(known.topic)) === known) ask(known);
+    }, againAfter(problem));
+  };
+
+  const logIn = (): void => {
+    if (apiKey !== null) send({ op: 'auth', apiKey });
+  };
+  /** An error without a topic is of the login, or of a message that has nothing to do with it. */
+  const onRefusedLogin = (problem: StreamProblem): void => {
+    if (apiKey === null) return void (login.value = NOBODY);
+    if (!isPassing(problem)) return void (login.value = { trader: null, problem });
+    if (login.peek().trader !== null) return;
+    login.value = { trader: null, problem };
+    const [asked, shown] = [socket, apiKey];
+    setTimeout(() => socket === asked && apiKey === shown && login.peek().trader === null && logIn(), againAfter(problem));
   };
 
   const drop = (): void => {
@@ -126,7 +142,8 @@ export function openLink(chain: string): Link {
       socket.close();
       socket = null;
     }
-    if (state.peek() !== 'CONNECTING') become('LOST');
+    // The first attempt may come too early for a gateway that starts; the second says that there is none.
+    if (state.peek() !== 'CONNECTING' || failures > 0) become('LOST');
     clearTimeout(retry);
     retry = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
     failures += 1;
@@ -148,7 +165,9 @@ export function openLink(chain: string): Link {
     const isOld = held.has(PRICES_KEY) && now - pricedAt > PRICES_OLD_MS;
     // A closed market has no book: only what is always there makes the page stale.
     const isRefused = [...held.values()].some((one) => one.isRefused && (PRIVATE.has(one.topic.channel) || one.topic.channel === 'prices'));
-    become(now - heardAt > SILENT_MS || isOld || isRefused ? 'STALE' : 'LIVE');
+    const { problem } = login.peek();
+    const isLoginLate = problem !== null && isPassing(problem);
+    become(now - heardAt > SILENT_MS || isOld || isRefused || isLoginLate ? 'STALE' : 'LIVE');
   };
 
   const onAnswer = (op: string, said: Record<string, unknown> & Partial<Topic>): void => {
@@ -157,7 +176,7 @@ export function openLink(chain: string): Link {
       pricedAt = Date.now();
       become('LIVE');
       askAll(false);
-      if (apiKey !== null) send({ op: 'auth', apiKey });
+      logIn();
     } else if (op === 'ping') send({ op: 'pong' });
     else if (op === 'subscribed') {
       const known = held.get(keyOf(said as Topic));
@@ -173,7 +192,7 @@ export function openLink(chain: string): Link {
         message: problem.message,
         details: (problem.details as StreamProblem['details'] | undefined) ?? {},
       };
-      if (said.channel === undefined) login.value = apiKey === null ? NOBODY : { trader: null, problem: shown };
+      if (said.channel === undefined) onRefusedLogin(shown);
       else {
         const known = held.get(keyOf(said as Topic));
         if (known === undefined) return;
@@ -190,7 +209,8 @@ export function openLink(chain: string): Link {
     if (known.seq !== null && message.seq !== known.seq + 1) return drop();
     known.seq = message.seq;
     known.isRefused = false;
-    if (message.channel === 'prices') pricedAt = heardAt;
+    // A snapshot is what the gateway knows, however old that is.
+    if (message.channel === 'prices' && !message.snapshot) pricedAt = heardAt;
     known.cursor = message.cursor ?? known.cursor;
     for (const listener of known.listeners) listener.onMessage(message);
   };
@@ -247,7 +267,8 @@ export function openLink(chain: string): Link {
       known.listeners.add(listener as Listener<unknown>);
       const mayAsk = !PRIVATE.has(topic.channel) || login.peek().trader !== null;
       if (key === PRICES_KEY) pricedAt = Date.now();
-      if (isNew && mayAsk && state.peek() !== 'CONNECTING') ask(known);
+      // Before the gateway's first word the answer to it asks for everything.
+      if (isNew && mayAsk && (state.peek() === 'LIVE' || state.peek() === 'STALE')) ask(known);
       return () => {
         if (!known.listeners.delete(listener as Listener<unknown>) || known.listeners.size > 0) return;
         held.delete(key);
@@ -255,14 +276,13 @@ export function openLink(chain: string): Link {
       };
     },
     authenticate(next) {
-      const isChange = apiKey !== null && apiKey !== next;
+      const before = apiKey;
       apiKey = next;
       login.value = NOBODY;
-      if (isChange) {
-        for (const one of held.values()) if (PRIVATE.has(one.topic.channel)) one.cursor = null;
-        failures = 0;
-        drop();
-      } else if (next !== null) send({ op: 'auth', apiKey: next });
+      if (before !== next) for (const one of held.values()) if (PRIVATE.has(one.topic.channel)) one.cursor = null;
+      if (before === null || before === next) return logIn();
+      failures = 0;
+      drop();
     },
     close() {
       clearInterval(timer);

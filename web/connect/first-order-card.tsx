@@ -5,7 +5,7 @@ import { Tabs } from '../ui/tabs.js';
 import { Address } from '../ui/values.js';
 import { DOOR_NAMES, type Desk, type Door } from './desk.js';
 import { linesOf } from './lines.js';
-import { placeHyperliquid, placeNative, type OrderWish, type Passed } from './place-order.js';
+import { collateralFor, placeHyperliquid, placeNative, takesDollars, type OrderWish, type Passed } from './place-order.js';
 import { StepNote, useAction } from './steps.js';
 import { agentFromKey } from '@diamond-gateway/client/agent';
 
@@ -209,6 +209,11 @@ function OrderForm({ desk, door, markets, usual, secret, isReady }: OrderFormPro
           Place the order
         </button>
       </form>
+      {door === 'native' && isComplete && takesDollars(chosen) ? (
+        <p class="muted">
+          Takes about ${collateralFor(usd, leverage)} of collateral from the wallet, and never more than a tenth above that.
+        </p>
+      ) : null}
       {passed.value.length === 0 ? null : (
         <ol class="passed" aria-label="Steps of the order">
           {passed.value.map(({ title, detail }) => (

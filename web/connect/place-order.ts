@@ -43,6 +43,26 @@ export function boundPrice(price: string, isBuy: boolean, szDecimals: number): s
   return unscaled((worse / unit) * unit, SCALE);
 }
 
+const CENTS = 2;
+
+/** What the order takes out of the wallet, in dollars, rounded up to cents. */
+export function collateralFor(usd: string, leverage: string): string {
+  const by = scaled(leverage, SCALE);
+  if (by === 0n) throw new RangeError('The leverage is zero.');
+  const cents = (scaled(usd, SCALE) * ONE + by - 1n) / by;
+  const unit = 10n ** BigInt(SCALE - CENTS);
+  return unscaled(((cents + unit - 1n) / unit) * unit, SCALE);
+}
+
+/** A tenth more than the page shows: the price moves meanwhile, and sizes are rounded up. */
+const withTenth = (amount: string): string => unscaled(scaled(amount, CENTS) * 11n, CENTS + 1);
+
+/** The usual collateral of a market: USDC where it is listed, else the only one. Its amounts can be read as dollars or not. */
+const DOLLARS: ReadonlySet<string> = new Set(['USDC', 'DAI']);
+export const takesDollars = ({ collaterals }: Market): boolean =>
+  collaterals.some(({ symbol }) => symbol === 'USDC') ||
+  (collaterals.length === 1 && collaterals.every(({ symbol }) => DOLLARS.has(symbol)));
+
 const priceOf = async (base: string, market: string): Promise<string> => {
   const { data } = take(await request<{ data: readonly Price[] }>(`${base}/prices`));
   const found = data.find((price) => price.market === market);
@@ -71,14 +91,15 @@ export async function placeNative(
     headerPrefix: page.facts.headerPrefix,
   });
   report({ kind: 'working', text: 'The gateway checks and prepares the order…' });
-  const size = sizeFor(wish.usd, await priceOf(page.base, market.symbol), market.sizePrecision);
-  const prepared = await client.prepare('createOrder', {
-    market: market.symbol,
-    side: wish.side,
-    type: 'market',
-    size,
-    leverage: wish.leverage,
-  });
+  const price = await priceOf(page.base, market.symbol);
+  const size = sizeFor(wish.usd, price, market.sizePrecision);
+  // The gateway's prices alone must not decide what is taken: the person has seen an amount, and that is the bound.
+  const limits = takesDollars(market) ? { maxCollateral: withTenth(collateralFor(wish.usd, wish.leverage)) } : { price };
+  const prepared = await client.prepare(
+    'createOrder',
+    { market: market.symbol, side: wish.side, type: 'market', size, leverage: wish.leverage },
+    { limits },
+  );
   note({ title: 'Prepared', detail: `${wish.side} ${size} ${market.base} at ${wish.leverage}×, simulated on the chain.` });
   report({ kind: 'working', text: 'Checking the transaction before it is signed…' });
   const { calls } = await client.verify(prepared);
@@ -161,20 +182,23 @@ interface Fill {
 }
 
 const PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 const TRIES = 240;
 
 /** An answer that could not wait for the oracle calls the order resting; what became of it is asked for like a bot would. */
 async function fillOf(hl: string, user: Hex, oid: number): Promise<{ readonly totalSz: string; readonly avgPx: string }> {
   for (let tries = 0; tries < TRIES; tries += 1) {
     const ask = (type: string) => ({ method: 'POST', body: { type, user, oid } }) as const;
-    const found = take(await request<{ order?: { status: string } }>(`${hl}/info`, ask('orderStatus')));
-    const status = found.order?.status ?? 'open';
+    // The order is sent: a question that fails is asked again, and never makes the person send it twice.
+    const found = await request<{ order?: { status: string } }>(`${hl}/info`, ask('orderStatus'));
+    const status = (found.ok ? found.data.order?.status : undefined) ?? 'open';
     if (status === 'filled') {
-      const fills = take(await request<readonly Fill[]>(`${hl}/info`, { method: 'POST', body: { type: 'userFills', user } }));
-      const fill = fills.find((one) => one.oid === oid);
+      const fills = await request<readonly Fill[]>(`${hl}/info`, { method: 'POST', body: { type: 'userFills', user } });
+      const fill = fills.ok ? fills.data.find((one) => one.oid === oid) : undefined;
       if (fill !== undefined) return { totalSz: fill.sz, avgPx: fill.px };
     } else if (status !== 'open') throw refusal(`The order is ${status}.`);
-    await new Promise((done) => setTimeout(done, PAUSE_MS));
+    await pause(found.ok ? PAUSE_MS : Math.max(PAUSE_MS, Math.min((found.problem.retryAfterSeconds ?? 0) * 1_000, LONGEST_PAUSE_MS)));
   }
   throw refusal(`The oracle has not answered order ${oid} yet. It goes on without this page; the account page shows it.`);
 }

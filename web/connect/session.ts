@@ -90,11 +90,24 @@ export async function addChain(provider: FoundWallet['provider'], { chainId, nam
   await provider.request({ method: 'wallet_addEthereumChain', params });
 }
 
+type Guard = (session: Session) => Promise<void>;
+let guard: Guard | null = null;
+
+/** Runs before everything that is signed or sent, and refuses it by throwing. Returns the way back. */
+export function guardActs(next: Guard): () => void {
+  guard = next;
+  return () => {
+    if (guard === next) guard = null;
+  };
+}
+
 /** The wallet's own node, so that what the gateway says is checked against another source. */
 export const rpcOf =
-  ({ wallet: { provider } }: Session): Rpc =>
-  (method, params) =>
-    provider.request({ method, params });
+  (session: Session): Rpc =>
+  async (method, params) => {
+    if (method === 'eth_sendRawTransaction') await guard?.(session);
+    return session.wallet.provider.request({ method, params });
+  };
 
 const DOMAIN_FIELDS = [
   { name: 'name', type: 'string' },
@@ -103,9 +116,11 @@ const DOMAIN_FIELDS = [
   { name: 'verifyingContract', type: 'address' },
 ] as const;
 
-export async function signTypedData({ wallet: { provider }, address }: Session, data: TypedData): Promise<Hex> {
+export async function signTypedData(session: Session, data: TypedData): Promise<Hex> {
+  const { wallet, address } = session;
+  await guard?.(session);
   const whole = { ...data, types: { EIP712Domain: DOMAIN_FIELDS, ...data.types } };
-  const signature = await provider.request({ method: 'eth_signTypedData_v4', params: [address, JSON.stringify(whole)] });
+  const signature = await wallet.provider.request({ method: 'eth_signTypedData_v4', params: [address, JSON.stringify(whole)] });
   if (typeof signature !== 'string' || !signature.startsWith('0x')) throw new Error('The wallet answered no signature.');
   return signature as Hex;
 }
@@ -116,10 +131,13 @@ export interface WalletTransaction {
   readonly value?: bigint;
 }
 
-export async function sendTransaction(
-  { wallet: { provider }, address, chainId }: Session,
-  { to, data, value }: WalletTransaction,
-): Promise<Hex> {
+export async function sendTransaction(session: Session, { to, data, value }: WalletTransaction): Promise<Hex> {
+  const {
+    wallet: { provider },
+    address,
+    chainId,
+  } = session;
+  await guard?.(session);
   if (numberOf(await provider.request({ method: 'eth_chainId' })) !== chainId)
     throw new Error('The wallet has changed to another chain. Nothing was sent.');
   const params = [

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { chainName, formatUpTo, unscaled } from '../ui/format.js';
 import { Address, Chip } from '../ui/values.js';
-import { sandboxRpc } from './demo-wallet.js';
+import { checkNode, verdictOf } from './node-check.js';
 import { addChain, connect, disconnect, rpcOf, switchChain, type ChainToAdd, type Session } from './session.js';
 import { StepNote, useAction } from './steps.js';
 import type { FoundWallet } from './wallets.js';
@@ -166,34 +166,38 @@ interface NodeCheckProps {
   readonly chain: string;
 }
 
-/** The sandbox has the id of a real test network: a wallet may be on the right chain id and on another chain. */
+/** The sandbox has the ids of real networks: a wallet may be on the right chain id and on another chain. */
 function NodeCheck({ session, wanted, chain }: NodeCheckProps) {
-  const isOther = useSignal(false);
   const action = useAction();
-  const check = async (): Promise<void> => {
-    const block = (await rpcOf(session)('eth_getBlockByNumber', ['latest', false]).catch(() => null)) as { hash?: unknown } | null;
-    const known = block === null ? null : await sandboxRpc(chain, 'eth_getBlockByHash', [block.hash, false]).catch(() => null);
-    isOther.value = known === null;
-  };
-  useEffect(() => void check(), [session]);
-  if (!isOther.value) return null;
+  const isOther = verdictOf(session);
+  if (isOther === null) return <p class="muted">Asking the wallet whether its node is this sandbox…</p>;
+  if (!isOther) return null;
   const add = (): void =>
     action.start(async (report) => {
       report({ kind: 'wallet', text: 'let it add the node of this sandbox.' });
       await addChain(session.wallet.provider, wanted);
-      await check();
+      const isStill = (await checkNode(session, chain)) !== false;
       return {
-        text: isOther.value ? 'The wallet still asks another node: choose the added one in its settings.' : 'The wallet asks this sandbox.',
+        text: isStill ? 'The wallet still asks another node: choose the added one in its settings.' : 'The wallet asks this sandbox.',
       };
     });
   return (
     <div class="fix">
       <p>
-        The wallet reaches another node of chain {wanted.chainId} than this sandbox. Its address is <code>{wanted.rpcUrl}</code>.
+        The wallet reaches another node of chain {wanted.chainId} than this sandbox. What it signs here would count on the real chain, so
+        this page asks it for nothing until its node is this sandbox’s
+        {wanted.rpcUrl === null ? null : (
+          <>
+            : <code>{wanted.rpcUrl}</code>
+          </>
+        )}
+        .
       </p>
-      <button type="button" class="button main" disabled={action.isBusy} onClick={add}>
-        Add the sandbox’s node
-      </button>
+      {wanted.rpcUrl === null ? null : (
+        <button type="button" class="button main" disabled={action.isBusy} onClick={add}>
+          Add the sandbox’s node
+        </button>
+      )}
       <StepNote step={action.step.value} />
     </div>
   );
