@@ -27,7 +27,11 @@ const ALLOWED: readonly { folder: string; sees: readonly string[]; packages?: re
   { folder: 'app/probe', sees: ['core'], packages: ['viem', 'ws', 'node:'] },
   { folder: 'app', sees: ['core', 'http', 'native-api', 'facade', 'relayer', 'sandbox/main.ts'] },
   // Pages run in browsers and know the gateway by its public API alone.
-  { folder: 'web', sees: ['client'], packages: ['preact', '@preact/signals', 'lightweight-charts', '@msgpack/msgpack', 'viem', '@diamond-gateway/client'] },
+  {
+    folder: 'web',
+    sees: ['client'],
+    packages: ['preact', '@preact/signals', 'lightweight-charts', '@msgpack/msgpack', 'viem', '@diamond-gateway/client'],
+  },
   // Published by itself, and runs in browsers: it sees nothing of the gateway and nothing of Node.
   { folder: 'client', sees: [], packages: ['viem/accounts', 'viem/utils'] },
 ];

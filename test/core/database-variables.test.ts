@@ -29,7 +29,9 @@ describe('the settings of the database', () => {
     expect(read({})).toMatchObject({ kind: 'server', poolSize: 10, limits: { statementMs: 10_000, lockMs: 5_000 } });
     expect(read({ RPC_URL_ARBITRUM: 'https://rpc.example', RELAYER_KEY_BASE: `0x${'12'.repeat(32)}` })).toMatchObject({ poolSize: 13 });
     expect(read({ DATABASE_POOL: '40' })).toMatchObject({ poolSize: 40 });
-    expect(read({ DATABASE_CONNECT_MS: '9000', DATABASE_STATEMENT_MS: '2000', DATABASE_LOCK_MS: '1000', DATABASE_IDLE_TRANSACTION_MS: '3000' })).toMatchObject({
+    expect(
+      read({ DATABASE_CONNECT_MS: '9000', DATABASE_STATEMENT_MS: '2000', DATABASE_LOCK_MS: '1000', DATABASE_IDLE_TRANSACTION_MS: '3000' }),
+    ).toMatchObject({
       limits: { connectMs: 9_000, statementMs: 2_000, lockMs: 1_000, idleTransactionMs: 3_000 },
     });
   });
