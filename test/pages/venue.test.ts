@@ -161,6 +161,19 @@ describePages('the page of the venue', () => {
     await line.close();
   });
 
+  it('says LOST where the first connection is refused again and again, and goes on when one is taken', async () => {
+    let isRefusing = true;
+    opened = await browser.open({ expected: [...CUT, UNREADY] });
+    const { page } = opened;
+    await page.routeWebSocket('**/ws', (socket) => void (isRefusing ? socket.close() : socket.connectToServer()));
+    await page.goto(`${venue.url}/`);
+    await stateOf(page).filter({ hasText: 'LOST' }).waitFor();
+    isRefusing = false;
+    await stateOf(page).filter({ hasText: 'LIVE' }).waitFor();
+    await page.locator(ALL_CANDLES).waitFor();
+    expect(complaints()).toEqual([]);
+  });
+
   it('says LOST within two seconds of a connection that ends, and shows what is new after it', async () => {
     const line = await openCutLine(venue.url);
     const page = await open({ expected: CUT }, line.url);

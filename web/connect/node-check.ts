@@ -27,9 +27,13 @@ const CHECK_MS = 3_000;
 /** The newest block of the wallet's node has to be a block of this sandbox. A node that does not answer proves nothing. */
 async function compare({ wallet: { provider } }: Session, chain: string): Promise<Verdict> {
   try {
-    const block = (await provider.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })) as { hash?: unknown } | null;
-    if (typeof block?.hash !== 'string') return null;
-    return (await sandboxRpc(chain, 'eth_getBlockByHash', [block.hash, false])) === null;
+    // Twice: a reorganisation may undo the first block between the two questions.
+    for (let tries = 0; tries < 2; tries += 1) {
+      const block = (await provider.request({ method: 'eth_getBlockByNumber', params: ['latest', false] })) as { hash?: unknown } | null;
+      if (typeof block?.hash !== 'string') return null;
+      if ((await sandboxRpc(chain, 'eth_getBlockByHash', [block.hash, false])) !== null) return false;
+    }
+    return true;
   } catch {
     return null;
   }
