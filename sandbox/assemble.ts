@@ -93,11 +93,11 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
 const CLIENT_MEMORY_MS = 30_000;
 
 /** True while a client is connected, and for a while after the last one. */
-function watchClients({ connections }: Ground['http'], clock: Clock): () => boolean {
-  let seen = connections().accepted;
+function watchClients(http: Ground['http'], clock: Clock): () => boolean {
+  let seen = http.connections().accepted;
   let seenAt = clock.now();
   return () => {
-    const { open, accepted } = connections();
+    const { open, accepted } = http.connections();
     if (open > 0 || accepted !== seen) [seen, seenAt] = [accepted, clock.now()];
     return clock.now() - seenAt < CLIENT_MEMORY_MS;
   };
