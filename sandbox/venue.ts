@@ -20,6 +20,9 @@ import { startVenueChain, type VenueChain } from './venue-chain.js';
 /** Wei per gas; the sandbox's base fee can be set far above any real one. */
 const SANDBOX_MAX_FEE = 10_000n * 10n ** 9n;
 
+/** The node runs in this process: if it is late, the machine is busy. */
+const NODE_PATIENCE_MS = 30_000;
+
 export interface SandboxVenue {
   readonly controls: SandboxControls;
   readonly chains: readonly VenueChain[];
@@ -123,6 +126,7 @@ export async function startVenue(
     chainConfigs: chains.map(({ controls, gatewayRpcUrl }) => ({
       chain: controls.definition,
       rpcUrls: [gatewayRpcUrl],
+      nodePatienceMs: NODE_PATIENCE_MS,
       wsUrls: [gatewayRpcUrl.replace(/^http/, 'ws')],
       ...backendOf(controls.definition.slug),
       startBlock: 0n,

@@ -36,11 +36,11 @@ export interface VenueParts {
 }
 
 export function createVenue(
-  { chain, rpcUrls, wsUrls, relayer, referrers = NO_REFERRERS, ...hosts }: ChainConfig,
+  { chain, rpcUrls, nodePatienceMs, wsUrls, relayer, referrers = NO_REFERRERS, ...hosts }: ChainConfig,
   { store, facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
-  const node = createViemChain({ definition: chain, rpcUrls, wsUrls, clock, log: own, tracer });
+  const node = createViemChain({ definition: chain, rpcUrls, nodePatienceMs, wsUrls, clock, log: own, tracer });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
   return {
     definition: chain,

@@ -9,6 +9,8 @@ export interface ChainConfig {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
   /** In order of preference. */
   readonly rpcUrls: readonly string[];
+  /** How long one request may take on all nodes together; absent: 8 s. */
+  readonly nodePatienceMs?: number;
   /** Used for new-block subscriptions only. */
   readonly wsUrls: readonly string[];
   /** Chain host of the protocol's backend: parameters over HTTP, events over WebSocket. */

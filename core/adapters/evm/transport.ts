@@ -34,10 +34,11 @@ export interface RpcTransportOptions {
   readonly chainId: number;
   readonly slug: string;
   readonly tracer?: Tracer | null;
+  /** Total time for a batch on all nodes; a silent node is given up sooner. */
+  readonly patienceMs?: number | undefined;
 }
 
-/** Total time for a batch on all nodes; a silent node is given up sooner. */
-const TOTAL_MS = 8_000;
+const PATIENCE_MS = 8_000;
 const SILENCE_MS = 3_000;
 /** Calls per batch: providers reject longer ones, and a small request should not wait for a hundred other answers. */
 const MAX_BATCH = 100;
@@ -47,7 +48,13 @@ const SECOND_TRY_AFTER_MS = 100;
  * Calls of one turn of the event loop are sent as one batch to one node, up to the maximum size. When the node fails, the whole batch goes
  * to the next one, so that a batch never mixes answers of two nodes.
  */
-export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: RpcTransportOptions): RpcTransport {
+export function createRpcTransport({
+  endpoints,
+  chainId,
+  slug,
+  tracer = null,
+  patienceMs = PATIENCE_MS,
+}: RpcTransportOptions): RpcTransport {
   const line = createRpcSender(endpoints, { chainId, slug });
   const questions = new AsyncLocalStorage<Question>();
   const isOnly = endpoints.all.length === 1;
@@ -58,7 +65,7 @@ export function createRpcTransport({ endpoints, chainId, slug, tracer = null }: 
     waiting = [];
     for (const pinned of new Set(entries.map(pinOf)))
       for (const batch of batchesOf(entries.filter((entry) => pinOf(entry) === pinned)))
-        void sendBatch({ entries: batch, pinned, endpoints, line });
+        void sendBatch({ entries: batch, pinned, endpoints, line, patienceMs });
   }
 
   const request = ({ method, params }: { method: string; params?: unknown }): Promise<unknown> =>
@@ -107,18 +114,19 @@ interface Batch {
   readonly pinned: Endpoint | null;
   readonly endpoints: Endpoints;
   readonly line: RpcSender;
+  readonly patienceMs: number;
 }
 
 /** Completes a batch: answered by one node, or rejected with the faults of all. Never throws. */
 async function sendBatch(given: Batch): Promise<void> {
-  const { entries, pinned, endpoints, line } = given;
+  const { entries, pinned, endpoints, line, patienceMs } = given;
   const calls = entries.map(({ call }) => call);
   const isAboutHead = calls.some(asksForHead);
   const order = pinned === null ? endpoints.order(isAboutHead) : [pinned];
   line.look(order[0] ?? null);
   const isOnly = endpoints.all.length === 1;
   const tries = isOnly && !calls.some(({ method }) => method === 'eth_sendRawTransaction') ? [...order, ...order] : order;
-  const end = performance.now() + TOTAL_MS;
+  const end = performance.now() + patienceMs;
   const faults: string[] = [];
   let fallback: { readonly endpoint: Endpoint; readonly answers: readonly RpcAnswer[] } | null = null;
   for (const [at, endpoint] of tries.entries()) {

@@ -23,6 +23,7 @@ import { isValidSignature } from './wallet-signature.js';
 export interface ViemChainOptions {
   readonly definition: ChainDefinition;
   readonly rpcUrls: readonly string[];
+  readonly nodePatienceMs?: number | undefined;
   /** Nodes to subscribe to; absent = none. */
   readonly wsUrls?: readonly string[];
   readonly clock: Clock;
@@ -32,10 +33,10 @@ export interface ViemChainOptions {
 }
 
 /** The Chain port over JSON-RPC. Calls of one turn of the event loop are batched; those of one multi-step read go to one node. */
-export function createViemChain({ definition, rpcUrls, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
+export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
   const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
-  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer });
+  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer, patienceMs: nodePatienceMs });
   const client = createPublicClient({ transport, cacheTime: 0 });
   const views = createViews(client, definition);
   const walletCall = createWalletCall(endpoints, chainId);
