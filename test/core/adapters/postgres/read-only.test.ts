@@ -1,5 +1,6 @@
 import { Wallet } from 'ethers';
 import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
+import { DEFAULT_LIMITS } from '../../../../core/config/database.js';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
@@ -80,7 +81,7 @@ async function openReader(): Promise<KnexStore['db']> {
 
 describe('a gateway whose database has defaults of its own', () => {
   it('has its own bounds of time', async () => {
-    const pool = connectDatabase({ url: database.url, log: createRecordedLog() });
+    const pool = connectDatabase({ url: database.url, log: createRecordedLog(), limits: { ...DEFAULT_LIMITS, connectMs: 60_000 } });
     try {
       const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout'];
       const { rows } = await pool.raw<{ rows: { bounds: string }[] }>(
