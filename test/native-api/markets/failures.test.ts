@@ -151,14 +151,17 @@ describe('a market that is shut', () => {
 
   it('a crypto market that is switched off is listed, not open, and its book still shown', async () => {
     await start();
-    await answers('/markets/AVAX-USD', 200);
+    await answers('/markets/AVAX-USD/book', 200);
     await sandbox.post('/sandbox/market', { market: 'AVAX/USD', isOpen: false });
-    await eventually(
-      () => reply('/markets/AVAX-USD'),
-      ({ body }) => (body as { isOpen?: boolean }).isOpen === false,
-    );
-    expect(await status('/markets/AVAX-USD/book')).toBe(200);
-    await sandbox.post('/sandbox/market', { market: 'AVAX/USD', isOpen: true });
+    try {
+      await eventually(
+        () => reply('/markets/AVAX-USD'),
+        ({ body }) => (body as { isOpen?: boolean }).isOpen === false,
+      );
+      expect(await status('/markets/AVAX-USD/book')).toBe(200);
+    } finally {
+      await sandbox.post('/sandbox/market', { market: 'AVAX/USD', isOpen: true });
+    }
   });
 });
 
