@@ -19,8 +19,8 @@ export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   let wake = new AbortController();
   const pace = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
   const rest = async (): Promise<void> => {
-    const isPushed = venue.clock.now() - pushedAt < PUSHED_MS;
-    await venue.clock.sleep(isPushed ? SLOWEST_POLL_MS : pace, AbortSignal.any([stopping.signal, wake.signal]));
+    const isQuiet = venue.clock.now() - pushedAt < PUSHED_MS && isNearHead(venue);
+    await venue.clock.sleep(isQuiet ? SLOWEST_POLL_MS : pace, AbortSignal.any([stopping.signal, wake.signal]));
     wake = new AbortController();
   };
   const following = follow(gateway, venue, rest, stopping.signal);
