@@ -90,7 +90,7 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
   return { url: http.url, gateway, controls: venue.controls, config, publicToken };
 }
 
-const CLIENT_MEMORY_MS = 30_000;
+const CLIENT_MEMORY_MS = 10_000;
 
 /** True while a client is connected, and for a while after the last one. */
 function watchClients(http: Ground['http'], clock: Clock): () => boolean {
