@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { accessSettings } from '../core/access/access-variables.js';
-import type { DatabaseConfig } from '../core/config/database.js';
+import { databaseLimits, type DatabaseConfig } from '../core/config/database.js';
 import { poolSizeFor } from '../core/config/database-pool.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
@@ -57,10 +57,12 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
 }
 
 /** Each chain of the sandbox has one relayer. */
-function databaseOf({ DATABASE_URL, DATABASE_POOL, SANDBOX_CHAINS, SANDBOX_DATA }: SandboxSettings, folder: DataFolder): DatabaseConfig {
+function databaseOf(settings: SandboxSettings, folder: DataFolder): DatabaseConfig {
+  const { DATABASE_URL, DATABASE_POOL, SANDBOX_CHAINS, SANDBOX_DATA } = settings;
+  const limits = databaseLimits(settings);
   const poolSize = poolSizeFor(DATABASE_POOL, { chains: SANDBOX_CHAINS.length, wallets: SANDBOX_CHAINS.length });
-  if (DATABASE_URL !== undefined) return { ...DATABASE_URL, poolSize };
-  return { kind: 'embedded', folder: folder.postgres, durable: SANDBOX_DATA !== undefined, poolSize };
+  if (DATABASE_URL !== undefined) return { ...DATABASE_URL, poolSize, limits };
+  return { kind: 'embedded', folder: folder.postgres, durable: SANDBOX_DATA !== undefined, poolSize, limits };
 }
 
 /** Where tools keep what they can make again; `npm ci` clears it. */

@@ -85,14 +85,15 @@ export function databaseSettings(read: Read, { holders, readText, problems }: Da
     problems.push(`DATABASE_POOL must be at most ${MOST_EMBEDDED} with an embedded database; ${poolSize} are wanted for these chains`);
   if (read.DATABASE_LOCK_MS > read.DATABASE_STATEMENT_MS)
     problems.push('DATABASE_LOCK_MS must be at most DATABASE_STATEMENT_MS: a statement that waits for a lock is running');
-  const limits = {
-    connectMs: read.DATABASE_CONNECT_MS,
-    statementMs: read.DATABASE_STATEMENT_MS,
-    lockMs: read.DATABASE_LOCK_MS,
-    idleTransactionMs: read.DATABASE_IDLE_TRANSACTION_MS,
-  };
-  return { ...database, ...readCertificate(read, readText, problems), poolSize, limits };
+  return { ...database, ...readCertificate(read, readText, problems), poolSize, limits: databaseLimits(read) };
 }
+
+export const databaseLimits = (read: Omit<Read, 'DATABASE_URL'>): DatabaseLimits => ({
+  connectMs: read.DATABASE_CONNECT_MS,
+  statementMs: read.DATABASE_STATEMENT_MS,
+  lockMs: read.DATABASE_LOCK_MS,
+  idleTransactionMs: read.DATABASE_IDLE_TRANSACTION_MS,
+});
 
 function readCertificate(
   { DATABASE_URL: database, DATABASE_CA_FILE: path }: Read,
