@@ -10,6 +10,7 @@ const api = `${url}/hl/arbitrum-sepolia`;
 const exchange = new ccxt.hyperliquid({
   walletAddress: account('hl-trader').address,
   privateKey: account('hl-agent').privateKey,
+  timeout: 60_000,
   // The lines that differ from a bot on Hyperliquid.
   urls: { api: { public: api, private: api } },
 });

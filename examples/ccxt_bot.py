@@ -42,6 +42,7 @@ exchange = ccxt.hyperliquid(
         "privateKey": accounts["hl-agent"]["privateKey"],
         "urls": {"api": {"public": base_url, "private": base_url}},
         "options": {"builderFee": False},
+        "timeout": 60_000,
     }
 )
 markets = exchange.load_markets()

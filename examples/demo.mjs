@@ -54,7 +54,7 @@ async function nativeSide() {
 async function facadeSide() {
   const { ExchangeClient, HttpTransport, InfoClient } = await import('@nktkas/hyperliquid');
   const { privateKeyToAccount } = await import('viem/accounts');
-  const transport = new HttpTransport({ apiUrl: `${url}/hl/${chain}/` });
+  const transport = new HttpTransport({ apiUrl: `${url}/hl/${chain}/`, timeout: 60_000 });
   const info = new InfoClient({ transport });
   const exchange = new ExchangeClient({ transport, wallet: privateKeyToAccount(account('hl-agent').privateKey) });
   const user = account('hl-trader').address;

@@ -15,7 +15,7 @@ const [coin, size, step, lines] = ['BTC', '0.01', Number(GRID_STEP), Number(GRID
 const { accounts } = await (await fetch(`${url}/sandbox`)).json();
 const account = (role) => accounts.find((each) => each.role === role);
 const user = HL_USER ?? account('hl-trader').address;
-const transport = new HttpTransport({ apiUrl: `${url}/hl/arbitrum-sepolia/` });
+const transport = new HttpTransport({ apiUrl: `${url}/hl/arbitrum-sepolia/`, timeout: 60_000 });
 const info = new InfoClient({ transport });
 const exchange = new ExchangeClient({ transport, wallet: privateKeyToAccount(HL_AGENT_KEY ?? account('hl-agent').privateKey) });
 const a = (await info.meta()).universe.findIndex(({ name }) => name === coin);

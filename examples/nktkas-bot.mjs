@@ -9,7 +9,7 @@ const account = (role) => accounts.find((each) => each.role === role);
 const user = account('hl-trader').address;
 
 // The one line that differs from a bot on Hyperliquid.
-const transport = new HttpTransport({ apiUrl: `${url}/hl/arbitrum-sepolia/` });
+const transport = new HttpTransport({ apiUrl: `${url}/hl/arbitrum-sepolia/`, timeout: 60_000 });
 const info = new InfoClient({ transport });
 const exchange = new ExchangeClient({ transport, wallet: new Wallet(account('hl-agent').privateKey) });
 

@@ -116,7 +116,7 @@ describe('npm run relayer --', () => {
   it('is a program of its own', async () => {
     const program = path.resolve(import.meta.dirname, '../../dist/app/commands/relayer.js');
     const environment = { ...process.env, GATEWAY_URL: sandbox.url, OPERATOR_TOKEN: token };
-    const { stdout } = await promisify(execFile)(process.execPath, [program, 'status'], { env: environment, timeout: 25_000 });
+    const { stdout } = await promisify(execFile)(process.execPath, [program, 'status'], { env: environment, timeout: 110_000 });
     expect(stdout).toContain(wallet());
     await expect(promisify(execFile)(process.execPath, [program, 'explode'], { env: environment })).rejects.toMatchObject({ code: 2 });
   });

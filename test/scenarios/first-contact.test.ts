@@ -235,6 +235,7 @@ describe("ccxt's setSandboxMode", () => {
       walletAddress: address,
       privateKey: agentKey,
       enableRateLimit: false,
+      timeout: 110_000, // its own 10 s are too few on a busy machine
       urls: { api: urls, test: urls },
     });
     bot.setSandboxMode(true);
