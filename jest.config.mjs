@@ -20,6 +20,6 @@ export default {
   maxWorkers: 3, // a file waits for blocks and processes for a third of its time, so three keep two cores busy
   workerIdleMemoryLimit: '2GB', // a worker whose heap has grown is replaced between two files
   // One that is replaced after its last file has to start before it can end, which takes longer than jest's half second on a busy machine.
-  // Whatever is left open is still told of: it stays open.
+  // What a test leaves open is still reported.
   workerGracefulExitTimeout: 10_000,
 };

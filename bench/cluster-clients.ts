@@ -63,7 +63,7 @@ async function openAll({ url, path, count }: Extract<ClientOrder, { kind: 'open'
   keepAlive = setInterval(() => sockets.forEach((socket) => socket.write(ALIVE)), ALIVE_EVERY_MS);
 }
 
-/** Resolves when everybody has heard something of it. */
+/** Resolves when every client has received a message about it. */
 async function sayAll(text: string): Promise<void> {
   const frame = textFrame(text);
   for (const socket of sockets) socket.write(frame);

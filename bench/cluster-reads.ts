@@ -60,7 +60,7 @@ export async function measureReads(stage: ClusterStage, replicas: readonly Bench
   return turns;
 }
 
-/** Microseconds of processor time that each uses in a second in which nobody asks. */
+/** Microseconds of processor time that each uses in a second without requests. */
 async function timeIdleness(replicas: readonly BenchReplica[]): Promise<number[]> {
   const before = await Promise.all(replicas.map((replica) => replica.usage()));
   await systemClock.sleep(IDLE_SECONDS * 1_000);

@@ -89,7 +89,7 @@ export function showSockets(measured: SocketsMeasured): void {
   console.log(`  alone        ${(emptyRss / 1024 / 1024).toFixed(0)} MiB of resident memory for the replica`);
   console.log(`  idle         ${kib(idleRss)} of resident memory, ${kib(idleHeap)} of heap a socket`);
   console.log(
-    `  told         ${(frames / clients / seconds).toFixed(1)} frames/s a socket (fewest ${(fewest / seconds).toFixed(1)}) of ${(bytes / frames).toFixed(0)} bytes`,
+    `  received     ${(frames / clients / seconds).toFixed(1)} frames/s a socket (fewest ${(fewest / seconds).toFixed(1)}) of ${(bytes / frames).toFixed(0)} bytes`,
   );
   if (deliveryMs)
     console.log(`  delivery     p50 ${deliveryMs.p50} ms, p99 ${deliveryMs.p99} ms, most ${deliveryMs.most} ms, from the source's stamp`);

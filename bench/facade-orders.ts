@@ -8,7 +8,7 @@ import { CHAIN, openStage, type Stage } from './relayer-stage.js';
 /**
  * What a bot's order costs the gateway that relays it, from the signed body to the signed transaction in the hands of the node: questions
  * to the node before it is sent, and processor time of its process, all threads. Nothing is mined meanwhile, so that following the chain
- * costs nothing; what the gateway uses while nobody asks is taken off. Once the orders of many bots are under way at the same moment, as
+ * costs nothing; what the gateway uses without requests is taken off. Once the orders of many bots are under way at the same moment, as
  * on a core that is busy, and once each comes when the one before is sent, so that the machine falls asleep and is woken for every message
  * of it. `BENCH_PROFILE` names a file for a profile of the orders that come together.
  */
@@ -20,7 +20,7 @@ const WARM_UP = 3_000;
 const WARM_UP_TURN = 200;
 const COUNTED = 20;
 const IDLE_MS = 600;
-/** Between two blocks of orders everything of the first is mined and told. */
+/** Between two blocks of orders everything of the first is mined and streamed. */
 const MINE_MS = 1_000;
 /** What an order leaves to be done once it is sent is done by then. */
 const SETTLE_MS = 300;
@@ -54,7 +54,7 @@ async function measure(on: Stage): Promise<number> {
   const asked = await questions(first, post);
   await on.venue({ kind: 'pause', paused: true });
   const { together, apart, idle } = await processorTime(on, bots, post);
-  console.log(`${'nobody asks'.padEnd(70)} ${(idle / 10).toFixed(1).padStart(8)} %    of a core, taken off`);
+  console.log(`${'no requests'.padEnd(70)} ${(idle / 10).toFixed(1).padStart(8)} %    of a core, taken off`);
   const rows = [
     row('round trips to the node about the trader before the order is sent', asked, 1, ''),
     row(`processor time from the signed order to the sent transaction, ${AT_ONCE} at once`, together, 4, 'ms'),
@@ -125,7 +125,7 @@ interface Spent {
   readonly ms: number;
 }
 
-/** Milliseconds of an order (medians of blocks), and of a second in which nobody asks. */
+/** Milliseconds of an order (medians of blocks), and of a second without requests. */
 async function processorTime(on: Stage, bots: readonly Bot[], post: Post) {
   const [together, apart, idle]: [Spent[], Spent[], Spent[]] = [[], [], []];
   const block = async (atOnce: number): Promise<Spent> => {

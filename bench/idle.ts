@@ -5,7 +5,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { folderMib, treeOf, usageOf, type Usage } from './process-tree.js';
 
-/** A sandbox that is left running, pages closed: what a day of idle blocks adds, and how busy it is when nobody asks anything of it. */
+/** A sandbox that is left running, pages closed: what a day of idle blocks adds, and how busy it is without requests. */
 
 const root = path.resolve(import.meta.dirname, '..');
 /** One every two seconds. */

@@ -16,7 +16,7 @@ export interface Job {
   readonly url: string;
   /** Replicas of the same service; the connections go to each in turn. */
   readonly others?: readonly string[];
-  /** `{signer}` stands for the address of whoever signs. */
+  /** `{signer}` stands for the address of the signer. */
   readonly path: string;
   readonly count: number;
   readonly connections: number;
@@ -47,7 +47,7 @@ function requestsOf({ url, path, count, signed, body }: Job): Buffer[] {
   const digest = createRequestDigest(keccak, signed.serviceName);
   return Array.from({ length: count }, (_, index) => {
     const signer = signed.signers[index % signed.signers.length];
-    if (!signer) throw new RangeError('there is nobody to sign');
+    if (!signer) throw new RangeError('no signer was given');
     const timestamp = Date.now() + AHEAD_MS;
     const nonce = String((nonces += 1n));
     const { operationId } = signed;

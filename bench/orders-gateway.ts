@@ -3,7 +3,7 @@ import { built } from './built.js';
 import { createRecording } from './recording.js';
 
 /**
- * A gateway in a process of its own, so that its processor time is nobody else's: no node, no oracle, no load generator. It runs what is
+ * A gateway in a process of its own, so that its processor time contains no node, no oracle, no load generator. It runs what is
  * built, as production does: the loader that runs sources adds work to every function it loads.
  */
 const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
@@ -23,7 +23,7 @@ export interface GatewayUnderMeasurement {
   readonly relayerKey: `0x${string}` | null;
 }
 
-/** Where the time goes, for whoever wants to know: between two such messages all is recorded and written there. */
+/** Where the time goes: between two such messages everything is recorded and written there. */
 export interface ProfileTo {
   readonly profile: string;
 }

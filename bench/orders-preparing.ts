@@ -4,13 +4,13 @@ import { systemClock } from '../core/adapters/system/clock.js';
 import { done, type AgentTrader, type Json } from '../test/harness/traders/agent-trader.js';
 import { quantile } from './median.js';
 
-/** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is told apart. */
+/** Enough for the compiler to have seen what runs often: a gateway lives for weeks, its first minute is reported separately. */
 const COLD = 100;
 const WARM_UP = 3_000;
 const [BLOCKS, BLOCK] = [20, 72];
 /** Orders that are under way at the same moment in a gateway that is busy. */
 const AT_ONCE = 24;
-/** What an order leaves to be done behind its answer is done by then: it is told on, its address is counted. */
+/** What an order leaves to be done behind its answer is done by then: it is streamed, its address is counted. */
 const SETTLE_MS = 400;
 const IDLE_MS = 600;
 
@@ -28,7 +28,7 @@ export interface Preparing {
   readonly apart: Cost;
   /** Orders come while others are under way, as they do when a core is busy. */
   readonly together: Cost;
-  /** Milliseconds of processor time a second of the gateway when nobody asks it anything; taken off. */
+  /** Milliseconds of processor time a second of the gateway without requests; taken off. */
   readonly idle: number;
 }
 
@@ -42,7 +42,7 @@ export interface PreparingOptions {
 
 /**
  * Processor time of the gateway's process, all threads. Orders come in blocks, so that asking for the time costs a small part of what is
- * measured; between blocks nobody asks, which tells what following the chain and the prices costs meanwhile.
+ * measured; between blocks there are no requests, which shows what following the chain and the prices costs meanwhile.
  */
 export async function measurePreparing({ gateway, agent, order, profile }: PreparingOptions): Promise<Preparing> {
   const create = async (turn: number): Promise<void> =>

@@ -81,7 +81,7 @@ async function time(gateway: Gateway, trader: Address, id: string): Promise<Timi
 
 class Undone extends Error {}
 
-/** A resting order of somebody else's making, taken in as the follower does, and taken back with its transaction. */
+/** A resting order made outside the gateway, taken in as the follower does, and taken back with its transaction. */
 async function applyAndUndo({ store: { tracking } }: Gateway, trader: Address, turn: number): Promise<void> {
   const index = 1_000_000 + turn;
   const terms = {

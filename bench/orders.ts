@@ -122,7 +122,7 @@ async function measureGateway({ trader, wallet }: AgentTrader): Promise<Row[]> {
   const range = ({ low, high }: Cost): string => `${show(low)} to ${show(high)} ms in eight of ten blocks`;
   console.log(`one order of a busy gateway: ${range(together)}`);
   console.log(`one order after the other: ${show(apart.median)} ms, ${range(apart)}; ${show(first)} ms each for the first hundred`);
-  console.log(`nobody asking: ${show(idle)} ms a second, taken off\n`);
+  console.log(`no requests: ${show(idle)} ms a second, taken off\n`);
   return [
     ['round trips to the node while an order is prepared', roundTrips, 1, ''],
     ['processor time of one order, all of the gateway (median)', together.median, 3, 'ms'],
@@ -141,7 +141,7 @@ async function countRoundTrips(agent: AgentTrader): Promise<number> {
   return asked / COUNTED;
 }
 
-/** Of a trader of its own: whoever prepared thousands of orders before has a list that lapses meanwhile. */
+/** Of a trader of its own: a trader who prepared thousands of orders before has a list that expires meanwhile. */
 async function measureDatabase(): Promise<Row[]> {
   const agent = await newAgent();
   const placed = await agent.place(order(), 'open');

@@ -3,7 +3,7 @@ import { Session } from 'node:inspector/promises';
 import pg from 'pg';
 
 /**
- * Where the time goes and what the database is asked, for whoever wants to know: the first call begins, the second writes the profile to the
+ * Where the time goes and what the database is asked: the first call begins, the second writes the profile to the
  * file it names and the statements, by how often, beside it.
  */
 export function createRecording(): (file: string) => Promise<void> {

@@ -45,7 +45,7 @@ export function createNode(rpcUrl: string) {
 
 export type Node = ReturnType<typeof createNode>;
 
-/** Somebody whose transactions are signed already: what the node takes when nothing stands before it. */
+/** A sender whose transactions are signed already: what the node accepts without a gateway in front. */
 export async function createRawSender(stage: Stage, node: Node) {
   const account = privateKeyToAccount(generatePrivateKey());
   await stage.venue({ kind: 'fund', address: account.address, eth: '10000' });

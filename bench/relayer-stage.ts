@@ -20,7 +20,7 @@ export interface StageTrader {
 export interface Stage {
   readonly rpcUrl: string;
   readonly relayer: Address;
-  /** Starts the gateway; `rpcUrl` puts somebody between it and its node. */
+  /** Starts the gateway; `rpcUrl` puts a proxy between it and its node. */
   startGateway(rpcUrl?: string): Promise<string>;
   venue(order: VenueOrder): Promise<unknown>;
   traders(count: number, delegate: Address): Promise<StageTrader[]>;

@@ -76,7 +76,7 @@ interface Load {
   readonly bots: readonly Bot[];
 }
 
-/** Milliseconds until every order that was answered as resting is in a block. Who is told that nothing was sent is only counted. */
+/** Milliseconds until every order that was answered as resting is in a block. An answer that nothing was sent is only counted. */
 async function relay(on: Stage, node: Node, { post, bots, count }: Load & { readonly count: number }) {
   const orders: SignedOrder[] = [];
   for (let at = 0; at < count; at += 1) {

@@ -8,7 +8,7 @@ import { treeOf, usageOf } from './process-tree.js';
 
 /**
  * `npm start` as a person meets it: how long until `/ready`, with nothing built and built, until the demo's first fill, and what it weighs
- * when nobody asks anything of it. Times are multiples of a bare `node -e 0` of the same minute, because machines and their load differ.
+ * without requests. Times are multiples of a bare `node -e 0` of the same minute, because machines and their load differ.
  */
 
 const root = path.resolve(import.meta.dirname, '..');

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes what compose.yaml keeps secret, once: what is there already stays. Nobody else on this machine can enter the folder. Files of the gateway are
+# Makes what compose.yaml keeps secret, once: what is there already stays. No other user of this machine can enter the folder. Files of the gateway are
 # its user's alone; the others are open, because each container has a user of its own that has to read them.
 set -eu
 umask 077
@@ -17,7 +17,7 @@ keep operator_token 400 "$(random)"
 keep prometheus_token 444 "$(cat "$folder/operator_token")"
 keep grafana_password 444 "$(random)"
 
-# Gateways run as whoever owns their files: as the image's user when root made them, else as us. Keys of relayers go to secrets/relayer, with mode 400.
+# Gateways run as the owner of their files: as the image's user when root made them, else as us. Keys of relayers go to secrets/relayer, with mode 400.
 if [ "$(id -u)" = 0 ]; then
   chown 1000:1000 "$folder/database_url" "$folder/operator_token" "$folder/relayer"
 elif ! grep -qs '^GATEWAY_USER=' "$here/.env"; then

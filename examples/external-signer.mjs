@@ -48,7 +48,7 @@ async function signFor(request) {
   if (said !== null) return [403, { error: said }];
   const { chainId, nonce, to, data, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
   const amounts = { gas: BigInt(gas), maxFeePerGas: BigInt(maxFeePerGas), maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas) };
-  // Worked out here: whoever signs a digest that it was told signs anything.
+  // Computed here: a signer that accepts a digest signs anything.
   const digest = keccak256(serializeTransaction({ type: 'eip1559', chainId, nonce, to, value: 0n, data, ...amounts }));
   const { r, s, yParity } = await sign({ hash: digest, privateKey: SIGNER_KEY }); // KEY
   return [200, { signature: { r, s, yParity } }];

@@ -21,7 +21,7 @@ export async function openWallets(
   const opened = await Promise.all(keystores.map(async (keystore) => ({ name: keystore.name, key: await openKeystore(keystore) })));
   const problems = opened.flatMap(({ name, key }) => {
     if (key === null) return [`${name} is not opened by its password`];
-    return isDemoKey(key) ? [`${name} has a key of the sandbox, which everybody knows`] : [];
+    return isDemoKey(key) ? [`${name} has a key of the sandbox, which is published`] : [];
   });
   const own = [...keys(), ...opened.flatMap(({ key }) => key ?? [])].map((key) => createWallet(key, curve));
   const wallets = [...own, ...(signer === null ? [] : createExternalWallets(signer, { clock, log }))];

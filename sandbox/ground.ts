@@ -51,7 +51,7 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
     () => startEmbeddedPostgres({ ...options, onLaunch, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.stop(),
   );
-  // Loading modules leaves no turn of the event loop to anybody else. Whoever opens the database meets a failure.
+  // Loading modules blocks the event loop. A failure is met where the database is opened.
   await Promise.race([launched, server.catch(() => undefined)]);
   return { http, folder, database, server };
 }

@@ -219,7 +219,7 @@ const CAUSES = {
 function checkShape(calls, { purpose, context: { kind }, action }, check) {
   const causes = CAUSES[purpose]?.[kind];
   const isCaused = causes === null || causes?.includes(action.type) === true;
-  check(isCaused, `nobody signed for it: a transaction of the kind ${kind} for ${purpose} under the action ${action.type}`);
+  check(isCaused, `no signature covers it: a transaction of the kind ${kind} for ${purpose} under the action ${action.type}`);
   const names = calls.map(({ functionName }) => functionName).join();
   const isShaped = SHAPES[kind]?.includes(names) === true;
   check(isShaped, `it does more than a transaction of the kind ${kind} may: ${names}`);

@@ -89,7 +89,7 @@ describe('what is read before a schema', () => {
     }
   });
 
-  it('lets no list through that is so long that its faults cannot be told', () => {
+  it('lets no list through that is so long that its faults cannot be listed', () => {
     const long = Array.from({ length: 131_000 }, () => 0);
     const order = z.object({ orders: z.array(z.string()) });
     expect(faultsOf([{ orders: long }], (value) => decodeAction(order, readOrderedJson(textOf(value)) as JsonObject))).toEqual([]);

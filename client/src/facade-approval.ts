@@ -33,7 +33,7 @@ export const approvalTypedData = ({ signatureChainId, network, agent, name, nonc
   message: { hyperliquidChain: network, agentAddress: agent, agentName: name, nonce: String(nonce) },
 });
 
-/** Refuses typed data of somebody else's making that is not exactly this approval. */
+/** Refuses typed data from elsewhere that is not exactly this approval. */
 export const verifyApproval = (given: TypedData, approval: AgentApproval): void => requireTypedData(approvalTypedData(approval), given);
 
 /** The body for `POST /hl/{chain}/exchange`, once the wallet has signed. */

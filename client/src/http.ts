@@ -11,7 +11,7 @@ export type Fetch = (
     readonly headers: Record<string, string>;
     readonly body?: string;
     readonly signal?: AbortSignal;
-    /** A redirection would lead signatures and keys to an address that nobody named. */
+    /** A redirection would lead signatures and keys to an address that the caller did not name. */
     readonly redirect: 'error';
   },
 ) => Promise<{ readonly status: number; text(): Promise<string> }>;

@@ -196,7 +196,7 @@ export function verifyMasterTransaction(
   given: MasterTransaction & { readonly value?: string | number | bigint | undefined },
 ): void {
   const wanted = masterTransaction(chain, wish);
-  // A fee or an access list of somebody else's choosing would be sent along.
+  // A fee or an access list that the gateway chose would be sent along.
   for (const name of Object.keys(given))
     if (!TRANSACTION_FIELDS.includes(name)) throw new VerificationError('FIELD', `the transaction must not set ${name}`, null, name);
   requireSame('CHAIN_ID', 'the transaction is for another chain', wanted.chainId, given.chainId);

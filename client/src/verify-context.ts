@@ -91,7 +91,7 @@ export async function referencePrice(context: Context, market: string, named?: s
   return priceUnits('price', text);
 }
 
-/** The collateral of a market order follows from its price, which the chain does not have: somebody else than the gateway must bound it. */
+/** The collateral of a market order follows from its price, which the chain does not have: a source other than the gateway must bound it. */
 export function requireOwnBound({ type, price }: Pick<CreateOrderRequest, 'type' | 'price'>, limits: Limits): void {
   if (type !== 'market' || limits.trustPrices === true) return;
   if (price !== undefined || limits.price !== undefined || limits.maxCollateral !== undefined) return;

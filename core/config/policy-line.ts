@@ -9,7 +9,7 @@ export const policyOf = (
   { rules, allowed, blocked }: RuleSettings,
   { maxFeePerGas, dailyBudget = 'unlimited' }: Pick<RelayerConfig, 'maxFeePerGas' | 'dailyBudget'>,
 ) => ({
-  traders: allowed === null ? 'everybody' : `${allowed.size} allowed`,
+  traders: allowed === null ? 'all' : `${allowed.size} allowed`,
   blocked: blocked.size,
   dailyTransactionsOfTrader: rules.dailyTransactions ?? 'unlimited',
   dailyBudgetOfWallet:

@@ -40,7 +40,7 @@ export function readKeys(parts: KeyParts): readonly Key[] {
 function problemOf(keys: readonly string[]): string | null {
   if (keys.length === 0 || !keys.every(isKey)) return 'must be private keys of 32 bytes in hex, separated by commas or line ends';
   if (new Set(keys).size < keys.length) return 'has a key twice';
-  return keys.some(isDemoKey) ? 'has a key of the sandbox, which everybody knows' : null;
+  return keys.some(isDemoKey) ? 'has a key of the sandbox, which is published' : null;
 }
 
 const listed = (text: string): string[] =>

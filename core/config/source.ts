@@ -33,7 +33,7 @@ export class ConfigError extends StartError {
   }
 }
 
-/** Settings whose usual value is everything: somebody who leaves one empty means nothing, and is told the word for it. */
+/** Settings whose usual value is everything: an empty one is refused with the word for nothing. */
 const REFUSED_EMPTY: ReadonlySet<string> = new Set(['PAGES']);
 
 /** An empty variable counts as absent, because `.env` files contain many. */

@@ -110,7 +110,7 @@ describe('the master wallet', () => {
   });
 });
 
-describe('typed data that somebody else made is refused', () => {
+describe('typed data from elsewhere is refused', () => {
   const wish: MasterWish = {
     type: 'AgentAuthorization',
     agent: '0x00000000000000000000000000000000000000aa',
@@ -182,7 +182,7 @@ describe('a transaction for the master wallet is refused', () => {
     ['when it approves more', 'AMOUNT', approve, () => of({ ...approve, amount: 2n ** 256n - 1n })],
     ['when it approves another token', 'TO', approve, () => of({ ...approve, token: THIEF })],
     [
-      'when it approves somebody else',
+      'when it approves another address',
       'TO',
       approve,
       () => ({ ...of(approve), data: masterTransaction({ ...client.chain, diamond: THIEF }, approve).data }),

@@ -229,7 +229,7 @@ describe('the client', () => {
     expect(trader.signed()).toBe(0);
   });
 
-  it('stops waiting when it is told to, or when the time is over', async () => {
+  it('stops waiting when its signal aborts, or when the time is over', async () => {
     const { client } = await newClientTrader(sandbox, chain);
     const { order } = await client.prepare('createOrder', LIMIT);
     await expect(client.wait(order?.id ?? '', { timeoutMs: 1 })).rejects.toThrow('Waited 1 ms');

@@ -371,7 +371,7 @@ describe('a relayed transaction', () => {
     const [canceled = {}, closed = {}] = await minedProofs(away, 'scheduled-cancel', 2);
     for (const proof of [canceled, closed]) {
       expect(await verify(proof)).toEqual(HOLDS);
-      expect((await verify({ ...proof, purpose: 'action' })).said).toContain('nobody signed for it');
+      expect((await verify({ ...proof, purpose: 'action' })).said).toContain('no signature covers it');
       expect((await verify({ ...proof, data: moved(proof) })).said).toMatch(/it (?:takes back|closes trade) 77, meant was \d/);
     }
     const trader = away.address;

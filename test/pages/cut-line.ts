@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 /** The way between browser and gateway, which can be cut in both fashions. */
 export interface CutLine {
   readonly url: string;
-  /** Nothing gets through any more, and nobody is informed: as when a cable is pulled. */
+  /** Nothing gets through any more, and neither side gets a close: as when a cable is pulled. */
   freeze(): void;
   /** Ends every connection and takes no new one. */
   cut(): void;

@@ -23,7 +23,7 @@ export interface TestWallet {
   /** The person refuses the next request of this method: 4001. */
   refuseNext(method: string): void;
   chainId(): number;
-  /** The person chooses another node of a chain; no page is told. */
+  /** The user chooses another node of a chain; no page gets an event. */
   useNode(chainId: number, url: string): void;
 }
 
@@ -135,7 +135,7 @@ export async function installWallet(context: BrowserContext, options: WalletOpti
   };
 }
 
-/** Runs in the page: a provider that hands every request to the wallet outside, and announces itself whenever somebody asks. */
+/** Runs in the page: a provider that hands every request to the wallet outside, and announces itself whenever a page asks. */
 const ANNOUNCE = `(() => {
   const listeners = new Map();
   const emit = (event, value) => (listeners.get(event) ?? []).forEach((listener) => listener(value));

@@ -88,7 +88,7 @@ describe("a dead man's switch that flattens", () => {
       (found) => found.length > 1 && found.every(({ state }) => state === 'mined'),
     );
     expect(jobs.map(({ context }) => (context as { kind: string }).kind).sort()).toEqual(['cancel', 'flatten']);
-    // Whoever comes back starts afresh.
+    // A trader who comes back starts afresh.
     expect(await bot.send(orderAction(buy('0.1')))).toMatchObject({ response: { data: { statuses: [{ filled: expect.anything() }] } } });
     expect(await settled(bot.trader, 1)).toHaveLength(1);
   });

@@ -78,7 +78,7 @@ describe('a relayer with encrypted keystores', () => {
     const { problems } = error as ConfigError;
     expect([...problems].sort()).toEqual([
       'RELAYER_KEYSTORE_BASE is not opened by its password',
-      'RELAYER_KEYSTORE_POLYGON, file 2, has a key of the sandbox, which everybody knows',
+      'RELAYER_KEYSTORE_POLYGON, file 2, has a key of the sandbox, which is published',
     ]);
     expect(inspect(error, { depth: null, showHidden: true })).not.toMatch(SECRETS);
   });

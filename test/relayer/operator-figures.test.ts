@@ -188,7 +188,7 @@ describe('the quotas', () => {
     expect(await read(`/quotas?chain=${CHAIN}&limit=1`)).toMatchObject({ traders: [{ trader: bot.address.toLowerCase() }], leftOut: 1 });
   });
 
-  it('count everybody whom they leave out, and nobody twice', async () => {
+  it('count every trader they leave out, and none twice', async () => {
     const { gas, rules } = sandbox.gateway.store;
     const served = Array.from({ length: 7 }, (_, at) => `0x${String(at + 1).repeat(40)}` as const);
     const rows = [...served, null].map((key, at) => ({ key, transactions: 1, costWei: BigInt(100 - at) }));

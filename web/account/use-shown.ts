@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 
-/** More rows than this are drawn only for somebody who asks for them: a bot makes thousands, and each would be drawn again with the next. */
+/** More rows than this are drawn only when the user asks for them: a bot makes thousands, and each would be drawn again with the next. */
 const MOST = 200;
 const PAGE = 100;
 

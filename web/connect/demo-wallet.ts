@@ -5,7 +5,7 @@ import { createSender } from '@diamond-gateway/client/send-transaction';
 import { request } from '../api/request.js';
 import type { FoundWallet, Provider } from './wallets.js';
 
-/** In the sandbox only: wallets that live in this page. Nobody confirms what they sign, because nothing they hold is worth anything. */
+/** In the sandbox only: wallets that live in this page. What they sign is not confirmed, because nothing they hold is worth anything. */
 
 export interface SandboxFacts {
   readonly chains: readonly {

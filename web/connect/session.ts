@@ -60,7 +60,7 @@ export interface ChainToAdd {
   readonly chainId: number;
   readonly name: string;
   readonly nativeSymbol: string;
-  /** Null: no address is known that everybody may use. */
+  /** Null: no public address is known. */
   readonly rpcUrl: string | null;
 }
 

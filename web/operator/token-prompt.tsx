@@ -69,7 +69,7 @@ interface SandboxTokenProps {
   readonly onProblem: (problem: Problem) => void;
 }
 
-/** A sandbox that made its own token tells it to everybody on its machine. */
+/** A sandbox that made its own token shows it to every client on its machine. */
 function SandboxToken({ onToken, onProblem }: SandboxTokenProps) {
   const isHidden = useSignal(false);
   const use = async (): Promise<void> => {

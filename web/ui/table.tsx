@@ -10,7 +10,7 @@ export interface Column<Row> {
 }
 
 export interface TableProps<Row> {
-  /** For screen readers; the panel's title is enough for everybody else. */
+  /** For screen readers; the panel's title is enough for other readers. */
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];

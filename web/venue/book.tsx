@@ -13,7 +13,7 @@ interface BookProps {
 }
 
 const LEVELS = 8;
-const NOTE = 'What the contract would fill now, made from its depth on chain. Nobody’s orders rest here.';
+const NOTE = 'What the contract would fill now, made from its depth on chain. No orders rest here.';
 
 export function BookPanel({ market, load, isCut }: BookProps) {
   return (

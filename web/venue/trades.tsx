@@ -31,7 +31,7 @@ export function TradesPanel({ market, link, isCut, isSandbox }: TradesProps) {
       isEmpty={(trades) => trades.length === 0}
       empty={
         <>
-          Nobody has traded {market.symbol} in the last day.{' '}
+          No trades of {market.symbol} in the last day.{' '}
           {isSandbox ? (
             <>
               Run <code>npm run demo</code> beside the sandbox and watch its trades arrive here.
