@@ -5,7 +5,8 @@ import { Tabs } from '../ui/tabs.js';
 import { Address } from '../ui/values.js';
 import { DOOR_NAMES, type Desk, type Door } from './desk.js';
 import { linesOf } from './lines.js';
-import { collateralFor, placeHyperliquid, placeNative, takesDollars, type OrderWish, type Passed } from './place-order.js';
+import { collateralFor, takesDollars } from './order-amounts.js';
+import { placeHyperliquid, placeNative, type OrderWish, type Passed } from './place-order.js';
 import { StepNote, useAction } from './steps.js';
 import { agentFromKey } from '@diamond-gateway/client/agent';
 

@@ -1,10 +1,12 @@
 import type { Hex, Market, Price } from '@diamond-gateway/client/api';
 import { createClient } from '@diamond-gateway/client';
 import { request } from '../api/request.js';
-import { formatUpTo, scaled, shortAddress, unscaled } from '../ui/format.js';
+import { formatUpTo, shortAddress } from '../ui/format.js';
 import { clockOffset, exchange } from './agent-wish.js';
 import type { Desk } from './desk.js';
+import { fillOf, refusal } from './fill-of.js';
 import { signedAction } from './l1-action.js';
+import { boundPrice, collateralFor, sizeFor, takesDollars, withTenth } from './order-amounts.js';
 import { rpcOf } from './session.js';
 import { take, type Report } from './steps.js';
 
@@ -22,46 +24,6 @@ export interface Passed {
   readonly title: string;
   readonly detail: string;
 }
-
-const SCALE = 18;
-const ONE = 10n ** BigInt(SCALE);
-
-/** Base units worth that many USD, rounded up to the market's precision: rounding down could fall below the least position. */
-export function sizeFor(usd: string, price: string, precision: number): string {
-  const cost = scaled(price, SCALE);
-  if (cost === 0n) throw new RangeError('The market has no price.');
-  const step = 10n ** BigInt(SCALE - precision);
-  const size = (scaled(usd, SCALE) * ONE + cost - 1n) / cost;
-  return unscaled(((size + step - 1n) / step) * step, SCALE);
-}
-
-/** Hyperliquid prices have five significant digits, and six decimals less those of the size; the bound is five percent worse. */
-export function boundPrice(price: string, isBuy: boolean, szDecimals: number): string {
-  const worse = (scaled(price, SCALE) * (isBuy ? 105n : 95n)) / 100n;
-  const places = worse.toString().length;
-  const unit = 10n ** BigInt(Math.max(0, places - 5, SCALE - Math.max(0, 6 - szDecimals)));
-  return unscaled((worse / unit) * unit, SCALE);
-}
-
-const CENTS = 2;
-
-/** What the order takes out of the wallet, in dollars, rounded up to cents. */
-export function collateralFor(usd: string, leverage: string): string {
-  const by = scaled(leverage, SCALE);
-  if (by === 0n) throw new RangeError('The leverage is zero.');
-  const cents = (scaled(usd, SCALE) * ONE + by - 1n) / by;
-  const unit = 10n ** BigInt(SCALE - CENTS);
-  return unscaled(((cents + unit - 1n) / unit) * unit, SCALE);
-}
-
-/** A tenth more than the page shows: the price moves meanwhile, and sizes are rounded up. */
-const withTenth = (amount: string): string => unscaled(scaled(amount, CENTS) * 11n, CENTS + 1);
-
-/** The usual collateral of a market: USDC where it is listed, else the only one. Its amounts can be read as dollars or not. */
-const DOLLARS: ReadonlySet<string> = new Set(['USDC', 'DAI']);
-export const takesDollars = ({ collaterals }: Market): boolean =>
-  collaterals.some(({ symbol }) => symbol === 'USDC') ||
-  (collaterals.length === 1 && collaterals.every(({ symbol }) => DOLLARS.has(symbol)));
 
 const priceOf = async (base: string, market: string): Promise<string> => {
   const { data } = take(await request<{ data: readonly Price[] }>(`${base}/prices`));
@@ -168,39 +130,6 @@ export async function placeHyperliquid(
   const filled = status.filled ?? (await fillOf(page.hl, session.address, status.resting?.oid ?? 0));
   note({ title: 'Filled', detail: `${filled.totalSz} ${name} at ${formatUpTo(filled.avgPx, 10)}.` });
   return { text: 'Your first fill through the Hyperliquid API.' };
-}
-
-const refusal = (text = 'The order was not filled.'): Error =>
-  Object.assign(new Error(text), {
-    problem: { status: 200, code: 'REFUSED', message: text, details: {}, requestId: null, retryAfterSeconds: null },
-  });
-
-interface Fill {
-  readonly oid: number;
-  readonly px: string;
-  readonly sz: string;
-}
-
-const PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
-const pause = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
-const TRIES = 240;
-
-/** An answer that could not wait for the oracle calls the order resting; what became of it is asked for like a bot would. */
-async function fillOf(hl: string, user: Hex, oid: number): Promise<{ readonly totalSz: string; readonly avgPx: string }> {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const ask = (type: string) => ({ method: 'POST', body: { type, user, oid } }) as const;
-    // The order is sent: a question that fails is asked again, and never makes the person send it twice.
-    const found = await request<{ order?: { status: string } }>(`${hl}/info`, ask('orderStatus'));
-    const status = (found.ok ? found.data.order?.status : undefined) ?? 'open';
-    if (status === 'filled') {
-      const fills = await request<readonly Fill[]>(`${hl}/info`, { method: 'POST', body: { type: 'userFills', user } });
-      const fill = fills.ok ? fills.data.find((one) => one.oid === oid) : undefined;
-      if (fill !== undefined) return { totalSz: fill.sz, avgPx: fill.px };
-    } else if (status !== 'open') throw refusal(`The order is ${status}.`);
-    await pause(found.ok ? PAUSE_MS : Math.max(PAUSE_MS, Math.min((found.problem.retryAfterSeconds ?? 0) * 1_000, LONGEST_PAUSE_MS)));
-  }
-  throw refusal(`The oracle has not answered order ${oid} yet. It goes on without this page; the account page shows it.`);
 }
 
 /** `BTC`, `kPEPE` against USD; `EURUSD` for forex and crosses. The coin alone never stands for a cross: it would be another market. */
