@@ -15,7 +15,7 @@ export interface Ground {
   readonly http: Listening;
   readonly folder: DataFolder;
   readonly database: DatabaseConfig;
-  /** Absent for an external database. Its process runs; it may not be ready yet. */
+  /** Absent for an external database. The modules of the rest are loaded while its files are copied. */
   readonly server?: Promise<EmbeddedPostgres>;
 }
 
@@ -44,15 +44,12 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
   const database = databaseOf(settings, folder);
   if (database.kind !== 'embedded') return { http, folder, database };
   const options = { ...database, clock, log, signal: lifecycle.stopping, patterns: patternFolder() };
-  let onLaunch = (): void => undefined;
-  const launched = new Promise<void>((resolve) => (onLaunch = resolve));
   const server = lifecycle.start(
     'database server',
-    () => startEmbeddedPostgres({ ...options, onLaunch, onFailure: (error) => lifecycle.fail(error) }),
+    () => startEmbeddedPostgres({ ...options, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.stop(),
   );
-  // Loading modules blocks the event loop. A failure is met where the database is opened.
-  await Promise.race([launched, server.catch(() => undefined)]);
+  server.catch(() => undefined); // met where the database is opened
   return { http, folder, database, server };
 }
 

@@ -17,7 +17,6 @@ export interface ServerPlan {
   readonly durable: boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly onLaunch: () => void;
 }
 
 export interface Server {
@@ -63,7 +62,6 @@ export async function launchServer(plan: ServerPlan, port: number, signal: Abort
     politeMs: FAST_STOP_MS,
     onLine: output.take,
   });
-  plan.onLaunch();
   const server: Server = { port, ended: guarded.ended, pid: guarded.pid, stop: () => stopServer(guarded, plan) };
   void guarded.left.then(() => sweepAfter(guarded, plan));
   const waiting = new AbortController();

@@ -24,8 +24,6 @@ export interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
   /** Called once when the server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
-  /** Called when the server process has been started; it still has to become ready. */
-  readonly onLaunch?: () => void;
   /** Where copies of a new cluster that is not durable come from, and are kept for the next time. */
   readonly patterns?: string;
   /** A folder with `bin`, `lib` and `share` instead of the npm package's. */
@@ -58,8 +56,7 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const native = await usableBinaries(packaged, home, account, runs);
   const { password, made } = await ensureCluster({ folder, home, account, native, durable, patterns: options.patterns ?? null, signal });
   const owner = formatIdentity(await ownIdentity());
-  const onLaunch = options.onLaunch ?? (() => undefined);
-  const plan: ServerPlan = { folder, dataFolder: dataFolder(home), native, account, owner, durable, clock, log, onLaunch };
+  const plan: ServerPlan = { folder, dataFolder: dataFolder(home), native, account, owner, durable, clock, log };
   const server = await startServer(plan, signal);
   const supervised = supervise(server, {
     restart: (port, stopping) => startServer(plan, stopping, port),
