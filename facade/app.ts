@@ -41,12 +41,12 @@ export function createFacade(gateway: Gateway, { clientOf, responses, trade }: F
     const window = gateway.access.countAddress(client.address);
     const [, slug = '', word = ''] = PATH.exec(request.url ?? '') ?? [];
     const endpoint = endpoints.get(word);
-    const since = performance.now();
+    const since = gateway.clock.monotonic();
     const scope = gateway.scopes === null ? null : openScope(gateway.scopes, request);
     const send = (answer: Answer): void => {
       sendAnswer(response, client, window, answer);
       const operation = answer.operation ?? (endpoint === undefined ? 'other' : word);
-      gateway.metrics.request('facade', operation, answer.status, performance.now() - since);
+      gateway.metrics.request('facade', operation, answer.status, gateway.clock.monotonic() - since);
       scope?.close(operation, answer.status);
     };
     if (endpoint === undefined) return send(nowhere(gateway, request));

@@ -1,5 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RequestHandler } from 'express';
+import type { Clock } from '../core/ports/clock.js';
 import type { Metrics } from '../core/observability/metrics.js';
 import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
 import { requestId } from './respond.js';
@@ -9,6 +10,7 @@ const CLIENT_GONE = 499;
 
 export interface Measuring {
   readonly metrics: Metrics;
+  readonly clock: Clock;
   readonly scopes: RequestScopes | null;
   readonly nameOf: (method: string, url: string) => string;
 }
@@ -18,15 +20,15 @@ const open = new WeakMap<IncomingMessage, OpenScope>();
 
 /** Counts every request by route, status and duration. */
 export const measureRequests =
-  ({ metrics, scopes, nameOf }: Measuring, listener: RequestListener): RequestListener =>
+  ({ metrics, clock, scopes, nameOf }: Measuring, listener: RequestListener): RequestListener =>
   (request, response) => {
-    const since = performance.now();
+    const since = clock.monotonic();
     const { method = '', url = '' } = request;
     const scope = scopes === null ? null : openScope(scopes, request);
     response.once('close', () => {
       const status = response.headersSent ? response.statusCode : CLIENT_GONE;
       const operation = nameOf(method, url);
-      metrics.request('native', operation, status, performance.now() - since);
+      metrics.request('native', operation, status, clock.monotonic() - since);
       scope?.close(operation, status);
     });
     listener(request, response);

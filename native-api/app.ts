@@ -36,8 +36,11 @@ export function createApp(
 ): RequestListener {
   const clientOf = createClientReader(gateway.access);
   const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, pageRoutes, clientOf, responses });
-  const { metrics, scopes } = gateway;
-  return measureRequests({ metrics, scopes, nameOf: createOperationNamer(OPERATIONS) }, serveCached(gateway, clientOf, responses, host));
+  const { metrics, clock, scopes } = gateway;
+  return measureRequests(
+    { metrics, clock, scopes, nameOf: createOperationNamer(OPERATIONS) },
+    serveCached(gateway, clientOf, responses, host),
+  );
 }
 
 export interface HostOptions {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Logger } from '../core/ports/log.js';
-import type { Clock } from '../core/ports/clock.js';
+import { within, type Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
 import type { SignerConfig } from '../core/config/relayer-signer.js';
 import { signedBy, unsignedBytes, type ForeignSignature } from './external-signature.js';
@@ -35,7 +35,7 @@ export function createExternalWallets(signer: SignerConfig, { clock, log }: Part
   async function ask(path: string, body: unknown): Promise<unknown> {
     if (resting !== null && clock.now() < resting.until) throw new SignerError(resting.why);
     try {
-      const answer = await call(signer, path, body);
+      const answer = await within(clock, PATIENCE_MS, (signal) => call(signer, path, body, signal));
       resting = null;
       return answer;
     } catch (error) {
@@ -68,14 +68,14 @@ export function createExternalWallets(signer: SignerConfig, { clock, log }: Part
 /** The signer refused this transaction; it may sign the next one. */
 class Refused extends SignerError {}
 
-async function call({ url, token }: SignerConfig, path: string, body: unknown): Promise<unknown> {
+async function call({ url, token }: SignerConfig, path: string, body: unknown, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(`${url()}${path}`, {
     method: body === null ? 'GET' : 'POST',
     headers: { Accept: 'application/json', 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token()}` }) },
     body: body === null ? null : JSON.stringify(body),
     // The token must not be sent to another address.
     redirect: 'error',
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    signal,
   });
   const text = await readAtMost(response);
   if (response.status >= 500) throw new SignerError(`the external signer answered ${response.status}`);

@@ -111,6 +111,31 @@ describe('the source tree', () => {
   });
 });
 
+describe('time and chance', () => {
+  const SOURCES =
+    /\b(?:setTimeout|setInterval|performance\.now|Date\.now|new Date\(\)|AbortSignal\.timeout|Math\.random|randomUUID|(?<!\.)randomBytes\(\d)/;
+  /** Where they are not those of the gateway. */
+  const EXCEPT = new Map([
+    ['core/adapters/system', 'the clock and the generator themselves'],
+    ['core/adapters/postgres/embedded', 'processes and files of the machine'],
+    ['core/adapters/postgres/connect-database.ts', 'the silence of a socket'],
+    ['core/adapters/postgres/migrate.ts', 'runs once, before anything else'],
+    ['core/adapters/backend/backend-feed.ts', 'the default where a test gives no generator'],
+    ['http/listen.ts', 'the ends of connections, and ids of requests that cannot be read'],
+    ['http/respond.ts', 'the ends of connections'],
+    ['http/client.ts', 'ids of requests'],
+    ['relayer/command-client.ts', 'a command of the operator'],
+  ]);
+
+  it('come from the clock and the generator of the gateway', () => {
+    const found = sources.filter(
+      (file) => /^(?:core|facade|native-api|relayer|http)\//.test(file) && SOURCES.test(readFileSync(path.join(root, file), 'utf8')),
+    );
+    expect(found.filter((file) => ![...EXCEPT.keys()].some((place) => inside(file, place)))).toEqual([]);
+    expect([...EXCEPT.keys()].filter((place) => !found.some((file) => inside(file, place)))).toEqual([]);
+  });
+});
+
 describe('the tests, whose files share the modules of a worker', () => {
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   const textOf = (file: string): string => readFileSync(path.join(import.meta.dirname, file), 'utf8');

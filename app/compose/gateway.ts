@@ -100,7 +100,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     mode,
     serviceName,
     commit: commit === 'unknown' ? (checkedOut ?? commit) : commit,
-    notices: config.notificationsUrl === null ? null : createBackendNotices(config.notificationsUrl),
+    notices: config.notificationsUrl === null ? null : createBackendNotices(config.notificationsUrl, clock),
     version,
     scopes,
     venues,

@@ -23,7 +23,7 @@ export function runAlerts(gateway: Gateway, { operator: { alerts } }: Config): (
   const stops = [watchAlerts(gateway, alerts), recordBalances(gateway)];
   if (alerts.webhook !== null) {
     const { store, clock, log } = gateway;
-    stops.push(deliverAlerts({ store: store.alerts, post: createAlertWebhook(alerts.webhook), clock, log }));
+    stops.push(deliverAlerts({ store: store.alerts, post: createAlertWebhook({ ...alerts.webhook, clock }), clock, log }));
   }
   return () => stops.forEach((stop) => stop());
 }

@@ -32,5 +32,5 @@ export async function openTraces({ config: { traces = null, logLevel }, version,
             (made) => made.close(),
           )
         ).tracer;
-  return { tracer, scopes: tracer === null && logLevel !== 'debug' ? null : createRequestScopes(log, tracer) };
+  return { tracer, scopes: tracer === null && logLevel !== 'debug' ? null : createRequestScopes({ log, clock, tracer }) };
 }

@@ -1,3 +1,4 @@
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { exchange, type RpcAnswer, type RpcCall } from '../../core/adapters/evm/rpc-exchange.js';
 import { rpcPlace } from '../../core/adapters/evm/rpc-place.js';
 import { post } from '../../core/adapters/evm/rpc-post.js';
@@ -18,14 +19,14 @@ export interface AskNode {
   call(to: Address, data: Hex, block?: string): Promise<Hex>;
 }
 
-const TIMEOUT_MS = 8_000;
+const LIMIT = { timeoutMs: 8_000, clock: systemClock };
 
 /** Requests one node over the gateway's own HTTP client, without failover. */
 export function createAskNode(url: string): AskNode {
   const place = rpcPlace(url);
 
   const one = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
-    const [answer] = await exchange(place, [{ method, params }], TIMEOUT_MS);
+    const [answer] = await exchange(place, [{ method, params }], LIMIT);
     if (answer === undefined) throw new Error('no answer');
     if ('error' in answer) throw new NodeRefusal(answer.error.message);
     return answer.result;
@@ -33,10 +34,10 @@ export function createAskNode(url: string): AskNode {
 
   return {
     one,
-    batch: (calls) => exchange(place, calls, TIMEOUT_MS),
+    batch: (calls) => exchange(place, calls, LIMIT),
     async date() {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'eth_chainId', params: [] });
-      const { headers } = await post(place, body, { timeoutMs: TIMEOUT_MS, isLarge: false });
+      const { headers } = await post(place, body, { ...LIMIT, isLarge: false });
       const time = Date.parse(headers.date ?? '');
       return Number.isNaN(time) ? null : time;
     },

@@ -61,10 +61,10 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
 
   /** The reply is serialised inside the try as well: one that cannot be serialised is a failed request, not a lost one. */
   const respond = async (post: Post, bytes: Uint8Array, scope: OpenScope | null): Promise<string> => {
-    const since = performance.now();
+    const since = gateway.clock.monotonic();
     const counted = (text: string, status: number): string => {
       const operation = operationOf(post);
-      gateway.metrics.request('facade', operation, status, performance.now() - since, 'ws');
+      gateway.metrics.request('facade', operation, status, gateway.clock.monotonic() - since, 'ws');
       scope?.close(operation, status);
       return text;
     };

@@ -1,3 +1,4 @@
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Wallet, type TypedDataDomain } from 'ethers';
@@ -224,7 +225,7 @@ describe("the backend's notifications", () => {
         notifications: [{ id: 7, title: 'Hello', message: 'there', createdAt: '2026-01-02T03:04:05Z' }, { id: 'x' }, null, { id: 8 }],
       }),
     );
-    expect(await createBackendNotices(url).list(address)).toEqual([
+    expect(await createBackendNotices(url, systemClock).list(address)).toEqual([
       { id: 7, title: 'Hello', body: 'there', createdAt: Date.UTC(2026, 0, 2, 3, 4, 5) },
       { id: 8, title: '', body: '', createdAt: 0 },
     ]);
@@ -235,7 +236,7 @@ describe("the backend's notifications", () => {
     [200, 'not json'],
     [200, '{"notifications":7}'],
   ])('that are %i %s count as no answer', async (status, body) => {
-    await expect(createBackendNotices(await answering(status, body)).list(address)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+    await expect(createBackendNotices(await answering(status, body), systemClock).list(address)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
   });
 
   it('have ids that do not depend on how many kinds there are', () => {

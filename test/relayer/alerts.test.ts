@@ -1,3 +1,4 @@
+import { systemClock } from '../../core/adapters/system/clock.js';
 import { startGateway } from '../../app/compose/gateway.js';
 import { createAlertWebhook } from '../../core/adapters/telemetry/alert-webhook.js';
 import type { AlertFacts, AlertStore } from '../../core/ports/stores/alerts.js';
@@ -144,7 +145,7 @@ describe('an alert', () => {
       store,
       clock,
       log: createRecordedLog(),
-      post: createAlertWebhook({ url: () => receiver.url, secret: () => receiver.secret }),
+      post: createAlertWebhook({ url: () => receiver.url, secret: () => receiver.secret, clock: systemClock }),
     };
     for (let attempts = 1; attempts <= MOST_ATTEMPTS; attempts += 1) {
       await deliverDue(options);

@@ -176,6 +176,25 @@ describe('a wallet whose key is with an external signer', () => {
     expect(inspect(error, { depth: null, showHidden: true })).not.toContain(TOKEN);
   });
 
+  it('waits five seconds for an answer', async () => {
+    const { wallet, pass } = walletOf();
+    const asked = new Promise<void>((resolve) => {
+      say = () => {
+        resolve();
+        return new Promise(() => undefined);
+      };
+    });
+    const signing = wallet.sign(TRANSACTION).then(
+      () => 'signed',
+      (error: unknown) => (error as Error).message,
+    );
+    await asked;
+    pass(4_999);
+    expect(await Promise.race([signing, new Promise((resolve) => setImmediate(resolve, 'waiting'))])).toBe('waiting');
+    pass(1);
+    expect(await signing).toBe('the external signer does not answer');
+  });
+
   it('leaves a signer that broke alone for a moment, then asks again', async () => {
     const asked = () => requests.filter((each) => each.path === '/sign').length;
     say = () => ({ status: 503, body: '' });

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../errors.js';
+import { within, type Clock } from '../../ports/clock.js';
 import type { ForeignNotice, NoticeSource } from '../../ports/notices.js';
 import type { Address } from '../../types.js';
 
@@ -7,11 +8,11 @@ const MAX_BYTES = 1024 * 1024;
 const MAX_NOTICES = 100;
 
 /** The protocol's `GET /api/notifications/{address}`; items without an integer id are skipped, because they could not be dismissed. */
-export function createBackendNotices(baseUrl: string): NoticeSource {
+export function createBackendNotices(baseUrl: string, clock: Clock): NoticeSource {
   return {
     async list(address) {
       try {
-        return noticesIn(await ask(baseUrl, address));
+        return noticesIn(await within(clock, TIMEOUT_MS, (signal) => ask(baseUrl, address, signal)));
       } catch (error) {
         throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'notifications' }, { cause: error });
       }
@@ -19,8 +20,8 @@ export function createBackendNotices(baseUrl: string): NoticeSource {
   };
 }
 
-async function ask(baseUrl: string, address: Address): Promise<unknown> {
-  const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/api/notifications/${address}`, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+async function ask(baseUrl: string, address: Address, signal: AbortSignal): Promise<unknown> {
+  const response = await fetch(`${baseUrl.replace(/\/+$/, '')}/api/notifications/${address}`, { signal });
   if (!response.ok) throw new Error(`status ${response.status}`);
   const text = await response.text();
   if (text.length > MAX_BYTES) throw new Error('the answer is too long');

@@ -40,10 +40,14 @@ export class ExchangeFault extends Error {
 }
 
 /** One HTTP request: returns an answer for every call, in order, or throws. */
-export async function exchange(place: RpcPlace, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
+export async function exchange(
+  place: RpcPlace,
+  calls: readonly RpcCall[],
+  options: Pick<PostOptions, 'timeoutMs' | 'clock'>,
+): Promise<RpcAnswer[]> {
   const messages = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }));
   const posted = await postOrFault(place, JSON.stringify(messages.length === 1 ? messages[0] : messages), {
-    timeoutMs,
+    ...options,
     isLarge: calls.some(({ method }) => method === 'eth_getLogs'),
   });
   refuseStatus(posted);

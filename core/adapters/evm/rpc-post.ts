@@ -1,11 +1,13 @@
 import { request as plainRequest, type ClientRequest, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { request as tlsRequest } from 'node:https';
 import { createGunzip } from 'node:zlib';
+import type { Clock } from '../../ports/clock.js';
 import { movedTo, type RpcPlace } from './rpc-place.js';
 
 export interface PostOptions {
   /** Until the last byte of the answer. */
   readonly timeoutMs: number;
+  readonly clock: Clock;
   /** Requests compression, which pays off for large answers only. */
   readonly isLarge: boolean;
 }
@@ -32,11 +34,11 @@ const MOVED: ReadonlySet<number> = new Set([307, 308]);
 const MAX_REDIRECTS = 3;
 
 /** Uses Node's HTTP client, because `fetch` spends more time on streams and signals than an answer takes to read. */
-export async function post(place: RpcPlace, body: string, { timeoutMs, isLarge }: PostOptions): Promise<Posted> {
-  const end = performance.now() + timeoutMs;
+export async function post(place: RpcPlace, body: string, { timeoutMs, clock, isLarge }: PostOptions): Promise<Posted> {
+  const end = clock.monotonic() + timeoutMs;
   let at: RpcPlace | null = place;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
-    const posted = await postWithRetry(at, body, { end, isLarge });
+    const posted = await postWithRetry(at, body, { end, clock, isLarge });
     const { location } = posted.headers;
     if (!MOVED.has(posted.status) || location === undefined) return posted;
     at = movedTo(at, location);
@@ -47,6 +49,7 @@ export async function post(place: RpcPlace, body: string, { timeoutMs, isLarge }
 
 interface Sending {
   readonly end: number;
+  readonly clock: Clock;
   readonly isLarge: boolean;
 }
 
@@ -63,13 +66,13 @@ async function postWithRetry(place: RpcPlace, body: string, sending: Sending): P
   }
 }
 
-function postOnce({ options, isTls }: RpcPlace, body: string, { end, isLarge }: Sending): Promise<Posted> {
+function postOnce({ options, isTls }: RpcPlace, body: string, { end, clock, isLarge }: Sending): Promise<Posted> {
   return new Promise((resolve, reject) => {
     let isAnswered = false;
     const sent = (isTls ? tlsRequest : plainRequest)(options, (response) => {
       isAnswered = true;
       collect(response, (fault, text) => {
-        clearTimeout(timer);
+        cancel();
         if (fault === null) return resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
         sent.destroy();
         reject(fault);
@@ -79,9 +82,9 @@ function postOnce({ options, isTls }: RpcPlace, body: string, { end, isLarge }: 
       sent.destroy();
       reject(new PostFault('silent'));
     };
-    const timer = setTimeout(giveUp, Math.max(end - performance.now(), 0));
+    const cancel = clock.after(Math.max(end - clock.monotonic(), 0), giveUp);
     sent.on('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(timer);
+      cancel();
       reject(new PostFault(!isAnswered && isClosed(sent, error) ? 'closed' : 'unreachable', error.code));
     });
     if (isLarge) sent.setHeader('Accept-Encoding', 'gzip');

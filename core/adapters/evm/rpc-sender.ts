@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.js';
 import { redactText } from '../../observability/redact.js';
 import { checkShapes } from './answer-shapes.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
@@ -16,14 +17,20 @@ const CHAIN_ID: RpcCall = { method: 'eth_chainId' };
 const BLOCK_NUMBER: RpcCall = { method: 'eth_blockNumber' };
 const LOOK_MS = 3_000;
 
+export interface RpcSenderParts {
+  readonly chainId: number;
+  readonly slug: string;
+  readonly clock: Clock;
+}
+
 /** RPC client of the nodes; it records their health. */
-export function createRpcSender(endpoints: Endpoints, chain: { readonly chainId: number; readonly slug: string }): RpcSender {
+export function createRpcSender(endpoints: Endpoints, { clock, ...chain }: RpcSenderParts): RpcSender {
   async function exchangeAll(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<RpcAnswer[]> {
     for (;;) {
       const size = endpoint.batchSize;
       const parts = Array.from({ length: Math.ceil(calls.length / size) }, (_, at) => calls.slice(at * size, (at + 1) * size));
       try {
-        return (await Promise.all(parts.map((part) => exchange(endpoint.place, part, timeoutMs)))).flat();
+        return (await Promise.all(parts.map((part) => exchange(endpoint.place, part, { timeoutMs, clock })))).flat();
       } catch (error) {
         if (!(error instanceof ExchangeFault) || !error.isTooMany || size === 1 || calls.length === 1) throw error;
         endpoint.batchSize = Math.max(1, Math.floor(Math.min(size, calls.length) / 2));
@@ -46,11 +53,11 @@ export function createRpcSender(endpoints: Endpoints, chain: { readonly chainId:
   }
 
   async function sendTo(endpoint: Endpoint, calls: readonly RpcCall[], timeoutMs: number): Promise<Sent> {
-    const since = performance.now();
+    const since = clock.monotonic();
     try {
       const answers = await proven(endpoint, calls, timeoutMs);
       checkShapes(calls, answers);
-      const ms = performance.now() - since;
+      const ms = clock.monotonic() - since;
       endpoints.answered(endpoint, ms);
       endpoint.calls.count(calls, answers, ms);
       for (const [at, call] of calls.entries()) noteHead(endpoint, call, answers[at]);
@@ -59,7 +66,7 @@ export function createRpcSender(endpoints: Endpoints, chain: { readonly chainId:
       const fault = error instanceof ExchangeFault ? error : null;
       const why = redactText(fault?.message ?? 'its answer could not be read');
       endpoints.failed(endpoint, why, fault?.retryAfterMs ?? null);
-      endpoint.calls.count(calls, null, performance.now() - since);
+      endpoint.calls.count(calls, null, clock.monotonic() - since);
       return { fault: why };
     }
   }

@@ -6,6 +6,7 @@ import type { Span, Tracer } from '../../observability/tracing.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
 import { createRpcSender, type RpcSender } from './rpc-sender.js';
 import { troubleOf } from './node-trouble.js';
+import type { Clock } from '../../ports/clock.js';
 import type { RpcAnswer, RpcCall } from './rpc-exchange.js';
 
 export interface RpcTransport {
@@ -33,6 +34,7 @@ export interface RpcTransportOptions {
   readonly endpoints: Endpoints;
   readonly chainId: number;
   readonly slug: string;
+  readonly clock: Clock;
   readonly tracer?: Tracer | null;
   /** Total time for a batch on all nodes; a silent node is given up sooner. */
   readonly patienceMs?: number | undefined;
@@ -52,10 +54,11 @@ export function createRpcTransport({
   endpoints,
   chainId,
   slug,
+  clock,
   tracer = null,
   patienceMs = PATIENCE_MS,
 }: RpcTransportOptions): RpcTransport {
-  const line = createRpcSender(endpoints, { chainId, slug });
+  const line = createRpcSender(endpoints, { chainId, slug, clock });
   const questions = new AsyncLocalStorage<Question>();
   const isOnly = endpoints.all.length === 1;
   let waiting: Entry[] = [];
@@ -65,7 +68,7 @@ export function createRpcTransport({
     waiting = [];
     for (const pinned of new Set(entries.map(pinOf)))
       for (const batch of batchesOf(entries.filter((entry) => pinOf(entry) === pinned)))
-        void sendBatch({ entries: batch, pinned, endpoints, line, patienceMs });
+        void sendBatch({ entries: batch, pinned, endpoints, line, clock, patienceMs });
   }
 
   const request = ({ method, params }: { method: string; params?: unknown }): Promise<unknown> =>
@@ -114,24 +117,25 @@ interface Batch {
   readonly pinned: Endpoint | null;
   readonly endpoints: Endpoints;
   readonly line: RpcSender;
+  readonly clock: Clock;
   readonly patienceMs: number;
 }
 
 /** Completes a batch: answered by one node, or rejected with the faults of all. Never throws. */
 async function sendBatch(given: Batch): Promise<void> {
-  const { entries, pinned, endpoints, line, patienceMs } = given;
+  const { entries, pinned, endpoints, line, clock, patienceMs } = given;
   const calls = entries.map(({ call }) => call);
   const isAboutHead = calls.some(asksForHead);
   const order = pinned === null ? endpoints.order(isAboutHead) : [pinned];
   line.look(order[0] ?? null);
   const isOnly = endpoints.all.length === 1;
   const tries = isOnly && !calls.some(({ method }) => method === 'eth_sendRawTransaction') ? [...order, ...order] : order;
-  const end = performance.now() + patienceMs;
+  const end = clock.monotonic() + patienceMs;
   const faults: string[] = [];
   let fallback: { readonly endpoint: Endpoint; readonly answers: readonly RpcAnswer[] } | null = null;
   for (const [at, endpoint] of tries.entries()) {
-    if (isOnly && at > 0) await new Promise((resolve) => setTimeout(resolve, SECOND_TRY_AFTER_MS));
-    const left = Math.round(end - performance.now());
+    if (isOnly && at > 0) await clock.sleep(SECOND_TRY_AFTER_MS);
+    const left = Math.round(end - clock.monotonic());
     if (left <= 0) break;
     const outcome = await line.send(endpoint, calls, at === tries.length - 1 || isOnly ? left : Math.min(left, SILENCE_MS));
     if ('fault' in outcome) faults.push(`${endpoint.host}: ${outcome.fault}`);

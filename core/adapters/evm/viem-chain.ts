@@ -36,10 +36,10 @@ export interface ViemChainOptions {
 export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = [], clock, log, tracer = null }: ViemChainOptions): Chain {
   const { chainId, slug, expectedBlockMs } = definition;
   const endpoints = createEndpoints({ urls: rpcUrls, expectedBlockMs, now: () => clock.now(), log });
-  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, tracer, patienceMs: nodePatienceMs });
+  const { transport, ask } = createRpcTransport({ endpoints, chainId, slug, clock, tracer, patienceMs: nodePatienceMs });
   const client = createPublicClient({ transport, cacheTime: 0 });
   const views = createViews(client, definition);
-  const walletCall = createWalletCall(endpoints, chainId);
+  const walletCall = createWalletCall(endpoints, chainId, clock);
   const tryCall = createTry(client, definition.diamond, clock);
   return {
     relay: createRelayNode(client),

@@ -1,3 +1,4 @@
+import type { Clock } from '../../ports/clock.js';
 import type { Hex } from '../../types.js';
 import type { Endpoint, Endpoints } from './endpoints.js';
 import { exchange, ExchangeFault, type RpcAnswer, type RpcCall, type RpcFailure } from './rpc-exchange.js';
@@ -25,15 +26,15 @@ const REVERTED = 3;
  * Calls that run untrusted code. They are sent alone, so that no other call waits for them, and never affect an endpoint's health: a
  * contract that loops must not put a healthy node to rest.
  */
-export function createWalletCall(endpoints: Endpoints, chainId: number): WalletCall {
+export function createWalletCall(endpoints: Endpoints, chainId: number, clock: Clock): WalletCall {
   async function askOne(endpoint: Endpoint, call: RpcCall): Promise<RpcAnswer> {
-    const since = performance.now();
+    const since = clock.monotonic();
     const calls = endpoint.isProven ? [call] : [call, CHAIN_ID];
-    const [answer, served] = await exchange(endpoint.place, calls, TIMEOUT_MS);
+    const [answer, served] = await exchange(endpoint.place, calls, { timeoutMs: TIMEOUT_MS, clock });
     if (answer === undefined) throw new ExchangeFault('its answer is not complete');
     if (served !== undefined && !('result' in served && Number(served.result) === chainId))
       throw new ExchangeFault('it does not serve this chain');
-    endpoint.calls.count([COUNTED], [answer], performance.now() - since);
+    endpoint.calls.count([COUNTED], [answer], clock.monotonic() - since);
     return answer;
   }
 

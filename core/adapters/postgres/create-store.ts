@@ -1,5 +1,7 @@
 import type { Knex } from 'knex';
+import type { Clock } from '../../ports/clock.js';
 import type { Store } from '../../ports/store.js';
+import { systemClock } from '../system/clock.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
@@ -40,16 +42,22 @@ export interface KnexStore extends Store {
 /** Lease queries are instant; a slow answer means the lease cannot be relied on. */
 const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_000 };
 
-export function createStore(options: DatabaseOptions): KnexStore {
+export interface StoreOptions extends DatabaseOptions {
+  readonly clock?: Clock;
+}
+
+export function createStore({ clock = systemClock, ...options }: StoreOptions): KnexStore {
   const { db, createClient } = reachDatabase(options);
-  const trips = createStatementBatcher(db);
+  const trips = createStatementBatcher(db, clock);
   const journal = createJournalStore({
     db,
     createClient: () => createClient({ applicationName: 'diamond-gateway journal' }),
+    clock,
     log: options.log,
   });
   const leases = createLeaseKeeper({
     createClient: () => createClient({ applicationName: 'diamond-gateway leases', limits: LEASE_LIMITS }),
+    clock,
     log: options.log,
   });
   const queries = withFaults({
@@ -69,7 +77,7 @@ export function createStore(options: DatabaseOptions): KnexStore {
     relay: withFaults({ ...createRelayStore({ db, trips, leases, transaction: (work) => runTransaction(db, work) }) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db) }),
-    metrics: withFaults({ ...createMetricsStore(db) }),
+    metrics: withFaults({ ...createMetricsStore(db, clock) }),
     rules: withFaults({ ...createRulesStore({ db, trips }) }),
     switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
     exchange: withFaults({ ...createExchangeStore(db) }),

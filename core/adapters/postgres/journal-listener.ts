@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { JournalEntry } from '../../ports/stores/journal.js';
+import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
 import { borrowed } from './pooled-query.js';
 import { presentPosition, readFeed, wentBack, type Connection, type FeedPosition } from './journal-feed.js';
@@ -10,6 +11,7 @@ export interface ListenerParts {
   readonly db: Knex;
   /** Creates a dedicated client, not connected yet. */
   readonly createClient: () => pg.Client;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -25,15 +27,15 @@ const RECONNECT_MS = { first: 50, most: 2_000 } as const;
 
 /** Publishes entries that any replica commits from now on. Fails only if the current position cannot be read. */
 export async function listenToJournal(
-  { db, createClient, log }: ListenerParts,
+  { db, createClient, clock, log }: ListenerParts,
   publish: (entries: readonly JournalEntry[]) => void,
 ): Promise<JournalListener> {
   const stopping = new AbortController();
   const isOver = (): boolean => stopping.signal.aborted;
-  const [notice, retry] = [createBell(stopping.signal), createBell(stopping.signal)];
+  const [notice, retry] = [createBell(clock, stopping.signal), createBell(clock, stopping.signal)];
   let client: pg.Client | null = null;
   let position: FeedPosition = await borrowed(db, presentPosition);
-  let atEndSince = performance.now();
+  let atEndSince = clock.monotonic();
 
   /** A connection on which a query failed is closed and not reused. */
   const asked = async <Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> => {
@@ -73,7 +75,7 @@ export async function listenToJournal(
   /** True when entries were found. */
   async function readOn(): Promise<boolean> {
     let hasFound = false;
-    const since = performance.now();
+    const since = clock.monotonic();
     for (let hasMore = true; hasMore && !isOver();) {
       const before = position;
       const step = await asked((connection) => readFeed(connection, before));
@@ -101,7 +103,7 @@ export async function listenToJournal(
 
   const done = Promise.all([keepConnected(), keepReading()]);
   return {
-    readAgo: () => performance.now() - atEndSince,
+    readAgo: () => clock.monotonic() - atEndSince,
     async stop() {
       stopping.abort();
       await done;
@@ -128,7 +130,7 @@ interface Bell {
   wait(ms: number): Promise<boolean>;
 }
 
-function createBell(over: AbortSignal): Bell {
+function createBell(clock: Clock, over: AbortSignal): Bell {
   let hasRung = false;
   let answer: () => void = () => undefined;
   const ring = (): void => {
@@ -141,9 +143,9 @@ function createBell(over: AbortSignal): Bell {
     async wait(ms) {
       if (!hasRung && !over.aborted)
         await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, ms);
+          const cancel = clock.after(ms, resolve);
           answer = () => {
-            clearTimeout(timer);
+            cancel();
             resolve();
           };
         });

@@ -1,10 +1,12 @@
 import type pg from 'pg';
+import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
 import type { Lease } from '../../ports/stores/tracking.js';
 
 export interface KeeperParts {
   /** Creates a dedicated client, not connected yet. */
   readonly createClient: () => pg.Client;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -27,7 +29,7 @@ const SERVER_WAIT_MS = 5_000;
  * Advisory locks of one connection outside the pool: they are released when the replica dies, or by timeout when it is cut off. Needs a
  * connection that is a session: direct, or through a pooler in session mode.
  */
-export function createLeaseKeeper({ createClient, log }: KeeperParts): LeaseKeeper {
+export function createLeaseKeeper({ createClient, clock, log }: KeeperParts): LeaseKeeper {
   let opening: Promise<Session> | null = null;
   let isClosed = false;
 
@@ -38,7 +40,7 @@ export function createLeaseKeeper({ createClient, log }: KeeperParts): LeaseKeep
   async function session(): Promise<Session> {
     if (isClosed) throw new Error('Connection terminated: the leases are given back.');
     if (opening !== null) return opening;
-    const made: Promise<Session> = openSession(createClient(), log, () => forget(made));
+    const made: Promise<Session> = openSession({ client: createClient(), clock, log, onOver: () => forget(made) });
     opening = made;
     made.catch(() => forget(made));
     return made;
@@ -74,13 +76,20 @@ interface Heartbeat {
   end(): Promise<void>;
 }
 
-function createHeartbeat(client: pg.Client, log: Logger, onOver: () => void): Heartbeat {
+interface SessionParts {
+  readonly client: pg.Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly onOver: () => void;
+}
+
+function createHeartbeat({ client, clock, log, onOver }: SessionParts): Heartbeat {
   let isOver = false;
-  let answeredAt = performance.now();
+  let answeredAt = clock.monotonic();
   // Leases can be requested at any time, but the driver runs one query at a time.
   let lastTurn: Promise<unknown> = Promise.resolve();
   const send = async <Row>(sql: string, values: readonly unknown[]): Promise<Row | undefined> => {
-    const sentAt = performance.now();
+    const sentAt = clock.monotonic();
     const { rows } = await client.query(sql, [...values]);
     answeredAt = Math.max(answeredAt, sentAt);
     return rows[0] as Row | undefined;
@@ -93,7 +102,7 @@ function createHeartbeat(client: pg.Client, log: Logger, onOver: () => void): He
   client.on('error', over).on('end', over);
   return {
     isOver: () => isOver,
-    isTrusted: () => !isOver && performance.now() - answeredAt < TRUST_MS,
+    isTrusted: () => !isOver && clock.monotonic() - answeredAt < TRUST_MS,
     ask<Row>(sql: string, values: readonly unknown[] = []) {
       const turn = lastTurn.then(() => send<Row>(sql, values));
       lastTurn = turn.catch(() => undefined);
@@ -103,27 +112,30 @@ function createHeartbeat(client: pg.Client, log: Logger, onOver: () => void): He
       if (isOver) return;
       log.warn('leases.lost', { reason });
       over();
-      void closeClient(client);
+      void closeClient(client, clock);
     },
     async end() {
       over();
-      await closeClient(client);
+      await closeClient(client, clock);
     },
   };
 }
 
-async function openSession(client: pg.Client, log: Logger, onOver: () => void): Promise<Session> {
-  let beat: NodeJS.Timeout | undefined;
-  const heartbeat = createHeartbeat(client, log, () => {
-    clearInterval(beat);
-    onOver();
+async function openSession(parts: SessionParts): Promise<Session> {
+  const { client, clock, onOver } = parts;
+  let stopBeating = (): void => undefined;
+  const heartbeat = createHeartbeat({
+    ...parts,
+    onOver() {
+      stopBeating();
+      onOver();
+    },
   });
   try {
     await client.connect();
     await heartbeat.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
     const pid = await backendOf(heartbeat);
-    beat = setInterval(createTick(heartbeat, pid), BEAT_MS);
-    beat.unref();
+    stopBeating = clock.every(BEAT_MS, createTick(heartbeat, pid));
   } catch (error) {
     void heartbeat.end();
     throw error;
@@ -175,8 +187,8 @@ async function take(heartbeat: Heartbeat, taken: Set<string>, name: string): Pro
 const CLOSE_TIMEOUT_MS = 500;
 
 /** Destroys the socket when the server does not answer the goodbye. */
-async function closeClient(client: pg.Client): Promise<void> {
-  const cut = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS);
+async function closeClient(client: pg.Client, clock: Clock): Promise<void> {
+  const cancel = clock.after(CLOSE_TIMEOUT_MS, () => client.connection.stream.destroy());
   await client.end().catch(() => undefined);
-  clearTimeout(cut);
+  cancel();
 }

@@ -1,10 +1,11 @@
 import type { Knex } from 'knex';
+import type { Clock } from '../../ports/clock.js';
 import type { LaneFigures, MetricsStore } from '../../ports/stores/metrics.js';
 import type { RelayState } from '../../ports/stores/relay.js';
 import { watchPool } from './watch-pool.js';
 
-export function createMetricsStore(db: Knex): MetricsStore {
-  const readPool = watchPool(db);
+export function createMetricsStore(db: Knex, clock: Clock): MetricsStore {
+  const readPool = watchPool(db, clock);
   const rows = async <Row extends object>(sql: string): Promise<Row[]> => (await db.raw<{ rows: Row[] }>(sql)).rows;
   const counted = async <Row extends object>(sql: string): Promise<(Row & { readonly count: number })[]> =>
     (await rows<Row & { count: bigint }>(sql)).map((row) => ({ ...row, count: Number(row.count) }));

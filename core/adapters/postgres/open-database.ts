@@ -31,7 +31,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   const { stop, ...server } = await serverOf(options);
   try {
     await migrateWhenReachable(server, options);
-    const store = createStore({ ...server, log: options.log, ...poolOf(options) });
+    const store = createStore({ ...server, clock: options.clock, log: options.log, ...poolOf(options) });
     options.log.info('store.ready', { kind: options.kind, instance: await store.instanceId() });
     if (options.kind === 'server') await warnWhenCrowded(store, options);
     const close = async (): Promise<void> => {

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
+import type { Clock } from '../../ports/clock.js';
 import { SILENCE_MS } from './connect-database.js';
 import { ask, askAll, askEach } from './pooled-query.js';
 import { plain, type Question, type Statement, type Values } from './statement.js';
@@ -49,7 +50,7 @@ const SET_TIMEOUTS = plain(`
 /** The commit may wait for other commits, so the short lock timeout must not apply to it. */
 const RESET_LOCK_TIMEOUT = plain(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
 
-export function createStatementBatcher(db: Knex): StatementBatcher {
+export function createStatementBatcher(db: Knex, clock: Clock): StatementBatcher {
   let waiting: PendingStatement[] = [];
   let isDraining = false;
 
@@ -57,8 +58,8 @@ export function createStatementBatcher(db: Knex): StatementBatcher {
     while (waiting.length > 0) {
       const group = waiting.slice(0, MAX_BATCH);
       waiting = waiting.slice(MAX_BATCH);
-      const more = group.length > 1 ? new Promise((resolve) => setTimeout(resolve, COLLECT_MS)) : null;
-      await Promise.all([atMost(IN_FLIGHT_MS, runBatch(db, group.sort(inOrder))), more]);
+      const more = group.length > 1 ? clock.sleep(COLLECT_MS) : null;
+      await Promise.all([atMost(clock, IN_FLIGHT_MS, runBatch(db, group.sort(inOrder))), more]);
     }
     isDraining = false;
   }
@@ -108,11 +109,11 @@ const OUTCOME_UNKNOWN = /^(?:08|57P0|25P0[34]|58|F0|XX)/;
 const wasRolledBack = (error: unknown): boolean => error instanceof pg.DatabaseError && !OUTCOME_UNKNOWN.test(error.code ?? 'XX');
 
 /** Resolves when the work is done or after `ms`; `work` never fails. */
-const atMost = (ms: number, work: Promise<void>): Promise<void> =>
+const atMost = (clock: Clock, ms: number, work: Promise<void>): Promise<void> =>
   new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
+    const cancel = clock.after(ms, resolve);
     void work.then(() => {
-      clearTimeout(timer);
+      cancel();
       resolve();
     });
   });

@@ -5,6 +5,7 @@ const delay = (ms: number): number => Math.max(0, ms);
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
   after(ms, task) {
     const timer = setTimeout(task, delay(ms));
     return () => clearTimeout(timer);

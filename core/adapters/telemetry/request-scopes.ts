@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
 import type { OpenScope, RequestScopes, ScopeStart } from '../../observability/request-scope.js';
 import type { Span, Tracer } from '../../observability/tracing.js';
@@ -27,13 +28,19 @@ export function scopeFields(): { readonly requestId?: string; readonly traceId?:
 const FIRST_FAULT = 500;
 
 /** Opens a span per request where there is a tracer, and writes a debug log line. */
-export function createRequestScopes(log: Logger, tracer: Tracer | null): RequestScopes {
-  return { open: (start) => openScope(start, { log, tracer }) };
+export function createRequestScopes(parts: ScopeParts): RequestScopes {
+  return { open: (start) => openScope(start, parts) };
 }
 
-function openScope(start: ScopeStart, { log, tracer }: { readonly log: Logger; readonly tracer: Tracer | null }): OpenScope {
+interface ScopeParts {
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly tracer: Tracer | null;
+}
+
+function openScope(start: ScopeStart, { log, clock, tracer }: ScopeParts): OpenScope {
   const { door, transport, method, traceparent } = start;
-  const since = performance.now();
+  const since = clock.monotonic();
   const fields = { 'gateway.door': door, 'network.protocol.name': transport, 'http.request.method': method };
   const span = tracer?.begin(`${door} request`, { kind: 'server', traceparent, fields }) ?? null;
   let name: string | null = null;
@@ -48,7 +55,7 @@ function openScope(start: ScopeStart, { log, tracer }: { readonly log: Logger; r
       span?.note({ 'gateway.operation': operation, 'http.response.status_code': status });
       span?.end(status >= FIRST_FAULT ? 'server fault' : undefined);
       const traceId = span === null ? {} : { traceId: span.traceId };
-      const ms = Math.round((performance.now() - since) * 100) / 100;
+      const ms = Math.round((clock.monotonic() - since) * 100) / 100;
       log.debug('request.answered', { requestId: name, ...traceId, door, transport, operation, status, ms });
     },
   };

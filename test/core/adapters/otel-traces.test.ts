@@ -116,7 +116,7 @@ describe('a request that is followed', () => {
       },
     });
     const log = createLogger('debug', sink);
-    const scopes = createRequestScopes(log, null);
+    const scopes = createRequestScopes({ log, clock: systemClock, tracer: null });
     const scope = scopes.open({ door: 'native', transport: 'http', method: 'GET' });
     const other = scopes.open({ door: 'facade', transport: 'http', method: 'POST' });
     await Promise.all([

@@ -44,6 +44,7 @@ export function createManualClock(start = Date.UTC(2026, 0, 6, 15)): ManualClock
 
   return {
     now: () => now,
+    monotonic: () => now,
     after: (ms, task) => add(ms, null, task),
     every: (ms, task) => add(ms, ms, task),
     sleep: (ms, signal) =>

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { exchange } from '../../../../core/adapters/evm/rpc-exchange.js';
 import { rpcPlace } from '../../../../core/adapters/evm/rpc-place.js';
 import { post } from '../../../../core/adapters/evm/rpc-post.js';
@@ -9,8 +10,9 @@ import { answer, closeFaultyNodes, RESULT, startBytes, startFaultyNode } from '.
 afterEach(closeFaultyNodes);
 
 const ask = (url: string, timeoutMs = 5_000): ReturnType<typeof exchange> =>
-  exchange(rpcPlace(url), [{ method: 'eth_blockNumber' }], timeoutMs);
-const askLogs = (url: string): ReturnType<typeof exchange> => exchange(rpcPlace(url), [{ method: 'eth_getLogs', params: [] }], 20_000);
+  exchange(rpcPlace(url), [{ method: 'eth_blockNumber' }], { timeoutMs, clock: systemClock });
+const askLogs = (url: string): ReturnType<typeof exchange> =>
+  exchange(rpcPlace(url), [{ method: 'eth_getLogs', params: [] }], { timeoutMs: 20_000, clock: systemClock });
 const withUser = (url: string): string => url.replace('http://', 'http://user:hunter2@');
 const saidBy = (asked: Promise<unknown>): Promise<string> =>
   asked.then(
@@ -119,9 +121,11 @@ describe('a refusal', () => {
       expect.stringMatching(/^cannot be reached \([A-Z_]+\)$/),
       expect.stringMatching(/^cannot be reached \((ENOTFOUND|EAI_AGAIN)\)$/),
     ]);
-    const fault: unknown = await post(rpcPlace(withUser(gone.url) + secret), '{}', { timeoutMs: 1_000, isLarge: false }).catch(
-      (error: unknown) => error,
-    );
+    const fault: unknown = await post(rpcPlace(withUser(gone.url) + secret), '{}', {
+      timeoutMs: 1_000,
+      clock: systemClock,
+      isLarge: false,
+    }).catch((error: unknown) => error);
     expect(fault instanceof Error ? `${fault.stack} ${JSON.stringify(fault)}` : 'answered').not.toMatch(/SECRET-KEY|hunter2|answered/);
   });
 });

@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { createLeaseKeeper, type LeaseKeeper } from '../../../../core/adapters/postgres/lease-keeper.js';
 import { openDatabaseLine, type DatabaseProxy } from '../../../harness/process/database-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
@@ -15,6 +16,7 @@ let near: LeaseKeeper;
 const keeperAt = (url: string): LeaseKeeper =>
   createLeaseKeeper({
     createClient: () => new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 4_000 }),
+    clock: systemClock,
     log: createRecordedLog(),
   });
 

@@ -1,3 +1,4 @@
+import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
@@ -59,21 +60,21 @@ const whileHeld = (name: string, work: () => Promise<void>): Promise<void> =>
 
 describe('pending statements', () => {
   it('run in one transaction, and each gets its own rows', async () => {
-    const answers = await keepAll(createStatementBatcher(replicas[0]), ['c', 'a', 'b']);
+    const answers = await keepAll(createStatementBatcher(replicas[0], systemClock), ['c', 'a', 'b']);
     expect(answers.map((rows) => rows.map(({ word }) => word))).toEqual([['c'], ['a'], ['b']]);
     expect(transactionsOf(answers).size).toBe(1);
   });
 
   it('run in several batches when they are many, and none is lost', async () => {
     const many = Array.from({ length: 100 }, (_, at) => `word ${String(at).padStart(3, '0')}`);
-    const answers = await keepAll(createStatementBatcher(replicas[0]), many);
+    const answers = await keepAll(createStatementBatcher(replicas[0], systemClock), many);
     expect(answers.map(([row]) => row?.word)).toEqual(many);
     expect(await words()).toEqual(many);
     expect(transactionsOf(answers).size).toBeLessThan(10);
   });
 
   it('wait for the batch that is in flight', async () => {
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     const first = keep(batcher, 'first');
     await new Promise((resolve) => setImmediate(resolve));
     const others = keepAll(batcher, ['second', 'third']);
@@ -81,7 +82,7 @@ describe('pending statements', () => {
   });
 
   it('run in their order, and see the effects of those before them', async () => {
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     const count = statement('select count(*)::int as count from kept');
     const [counted] = await Promise.all([batcher.ask(count, {}, { order: '2' }), keep(batcher, 'a', { order: '1' })]);
     expect(counted).toEqual([{ count: 1 }]);
@@ -89,7 +90,7 @@ describe('pending statements', () => {
 
   it('run again when another release has changed the tables, and take effect once', async () => {
     await onSingleConnection(server, async (only) => {
-      const batcher = createStatementBatcher(only);
+      const batcher = createStatementBatcher(only, systemClock);
       const all = statement('select * from kept order by word');
       const look = () => Promise.all([keep(batcher, 'a', { order: '1' }), batcher.ask(all, {}, { order: '2' })]);
       await look();
@@ -102,7 +103,7 @@ describe('pending statements', () => {
 
 describe('a statement that waits for a lock', () => {
   it('does not delay later statements', async () => {
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     let held: Promise<unknown> = Promise.resolve();
     await whileHeld('held', async () => {
       held = keep(batcher, 'held', locking('held'));
@@ -121,7 +122,7 @@ describe('a statement that waits for a lock', () => {
 describe('of the statements in one batch', () => {
   it('one that fails fails alone, and the others run once', async () => {
     await observer.raw("insert into kept (word) values ('there')");
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     const outcomes = await Promise.allSettled(['a', 'there', 'b'].map((word) => keep(batcher, word)));
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(outcomes[1]).toMatchObject({ reason: { code: '23505' } });
@@ -130,7 +131,7 @@ describe('of the statements in one batch', () => {
   });
 
   it('one that waits for a lock delays no other', async () => {
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     let held: Promise<unknown> = Promise.resolve();
     await whileHeld('held', async () => {
       const free = ['a', 'z'].map((name) => keep(batcher, name, locking(name)));
@@ -143,7 +144,7 @@ describe('of the statements in one batch', () => {
   });
 
   it('a slow one runs alone, and all run once', async () => {
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     const slow = statement(
       "with slept as materialized (select pg_sleep(0.3)) insert into kept (word) select 'slow' from slept returning word",
     );
@@ -153,7 +154,7 @@ describe('of the statements in one batch', () => {
   });
 
   it('all run when two replicas take the same locks in opposite order', async () => {
-    const [one, other] = replicas.map(createStatementBatcher) as [StatementBatcher, StatementBatcher];
+    const [one, other] = replicas.map((db) => createStatementBatcher(db, systemClock)) as [StatementBatcher, StatementBatcher];
     for (let round = 0; round < 5; round += 1) {
       await observer.raw('delete from kept');
       await Promise.all([
@@ -168,7 +169,7 @@ describe('of the statements in one batch', () => {
 
   it('one that cannot be serialised fails, and leaves the connection usable', async () => {
     await onSingleConnection(server, async (only) => {
-      const batcher = createStatementBatcher(only);
+      const batcher = createStatementBatcher(only, systemClock);
       const odd = failureOf(batcher.ask(KEEP, { word: { number: 1n } }, LOCKS_NOTHING));
       await Promise.all([failureOf(keep(batcher, 'a')), odd]);
       expect(await odd).toBeInstanceOf(TypeError);
@@ -177,7 +178,7 @@ describe('of the statements in one batch', () => {
   });
 
   it('none takes effect when the connection is lost, and the database counts as unavailable', async () => {
-    const batcher = createStatementBatcher(replicas[0]);
+    const batcher = createStatementBatcher(replicas[0], systemClock);
     const outcomes = [keep(batcher, 'a', { order: '1' }), batcher.ask(SLEEP, {}, { order: '2' }), keep(batcher, 'b', { order: '3' })].map(
       failureOf,
     );
@@ -194,7 +195,7 @@ describe('of the statements in one batch', () => {
   it('the lock timeout of each connection is restored afterwards', async () => {
     const limits = { statementMs: 5_000, lockMs: 4_321, idleTransactionMs: 5_000 };
     await onSingleConnection({ url: server.url, limits }, async (only) => {
-      await keepAll(createStatementBatcher(only), ['a', 'b']);
+      await keepAll(createStatementBatcher(only, systemClock), ['a', 'b']);
       expect((await only.raw<{ rows: unknown[] }>('show lock_timeout')).rows).toEqual([{ lock_timeout: '4321ms' }]);
     });
   });

@@ -17,12 +17,12 @@ const SCRIPT = `
   const store = await openDatabase({ kind: 'server', url, clock: systemClock, log });
   const { db, createClient } = reachDatabase({ url, log });
 
-  const keeper = createLeaseKeeper({ createClient: () => createClient({ applicationName: 'leases' }), log });
+  const keeper = createLeaseKeeper({ createClient: () => createClient({ applicationName: 'leases' }), clock: systemClock, log });
   const held = await Promise.all(Array.from({ length: 20 }, (_, at) => keeper.lease('lease ' + at)));
   await keeper.close();
 
   const listener = await listenToJournal(
-    { db, log, createClient: () => createClient({ applicationName: 'journal' }) }, () => undefined);
+    { db, clock: systemClock, log, createClient: () => createClient({ applicationName: 'journal' }) }, () => undefined);
   const lost = new Set();
   while (lost.size < 12) {
     const { rows } = await db.raw(\`
