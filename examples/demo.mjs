@@ -4,6 +4,8 @@ import '../scripts/preflight.mjs';
 
 const url = (process.argv[2] ?? 'http://127.0.0.1:8080').replace(/\/+$/, '');
 const chain = 'arbitrum-sepolia';
+const loading = import('@diamond-gateway/client'); // loads while the sandbox is asked
+loading.catch(() => undefined);
 const { chains, accounts } = await readSandbox();
 const account = (role) => accounts.find((each) => each.role === role);
 
@@ -26,7 +28,7 @@ async function readSandbox() {
 
 // The native API: an agent that signs and sends its own transactions.
 async function nativeSide() {
-  const { createClient } = await import('@diamond-gateway/client');
+  const { createClient } = await loading;
   const { rpcUrl } = chains.find((each) => each.chain === chain);
   const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl, limits: { maxCollateral: '500' } });
   const order = { market: 'BTC/USD', side: 'long', size: '0.05', leverage: '10' };

@@ -20,6 +20,7 @@ export interface SeedOptions extends Pick<VenueChainOptions, 'definition' | 'acc
 /** Holds one wei once a new chain is complete; a chain killed before that is set up again. */
 const FURNISHED_MARK = '0x00000000000000000000000000000000f0124154';
 const MINED_PATIENCE_MS = 15_000;
+const MOST_BLOCKS = 100;
 const DEMO_FUNDS = { usdc: '100000', dai: '100000', eth: '100', approve: true } as const;
 
 export const isSeeded = async (node: ChainNode): Promise<boolean> =>
@@ -36,21 +37,40 @@ export async function seedChain(options: SeedOptions): Promise<SeededChain> {
     progress.step(`putting the Diamond on ${definition.name}`);
     await deployDiamond({ request: deployment(node), chain: definition, operator: accounts.operator.signer });
   }
-  await node.resumeMining();
-  const faucet = createFaucet({
-    ...options,
-    ...definition,
-    collaterals,
-    rpc: node,
-    admin: (method, params) => node.admin(method, params),
-    mined: (hash) => mined(options, hash),
-  });
+  const faucetOf = (whenMined: (hash: Hex) => Promise<void>): Faucet =>
+    createFaucet({
+      ...options,
+      ...definition,
+      collaterals,
+      rpc: node,
+      admin: (method, params) => node.admin(method, params),
+      mined: whenMined,
+    });
   if (isNew) {
     progress.step(`funding the demo accounts on ${definition.name}`);
-    await equipDemoAccounts(faucet, accounts);
+    await equipDemoAccounts(faucetOf(mineAtOnce(node)), accounts);
     await node.admin('hardhat_setBalance', [FURNISHED_MARK, '0x1']);
   }
-  return { collaterals, faucet };
+  await node.resumeMining();
+  return { collaterals, faucet: faucetOf((hash) => mined(options, hash)) };
+}
+
+/** Until a new chain is complete nothing else mines, so the start need not wait for the pace of blocks. */
+function mineAtOnce(node: ChainNode): (hash: Hex) => Promise<void> {
+  let last: Promise<unknown> = Promise.resolve();
+  const mineWith = async (hash: Hex): Promise<void> => {
+    // A block can lack the transaction while one before it, of the same sender, is on its way.
+    for (let blocks = 0; blocks < MOST_BLOCKS; blocks += 1) {
+      if (await isMined(node, hash)) return;
+      await node.mine(1);
+    }
+    throw new RangeError(`transaction ${hash} was not mined`);
+  };
+  return (hash) => {
+    const turn = last.then(() => mineWith(hash));
+    last = turn.catch(() => undefined);
+    return turn;
+  };
 }
 
 async function equipDemoAccounts(faucet: Faucet, accounts: SandboxAccounts): Promise<void> {
@@ -80,13 +100,17 @@ function deployment(node: ChainNode): Request {
   };
 }
 
+async function isMined(node: ChainNode, hash: Hex): Promise<boolean> {
+  const receipt = (await node.request('eth_getTransactionReceipt', [hash])) as { status: Hex } | null;
+  if (receipt !== null && receipt.status !== '0x1') throw new RangeError(`transaction ${hash} failed on chain`);
+  return receipt !== null;
+}
+
 /** Resolves when the transaction is mined; throws if the chain does not advance in time. */
 async function mined({ node, clock }: SeedOptions, hash: Hex): Promise<void> {
   const deadline = clock.now() + MINED_PATIENCE_MS;
   while (clock.now() < deadline) {
-    const receipt = (await node.request('eth_getTransactionReceipt', [hash])) as { status: Hex } | null;
-    if (receipt?.status === '0x1') return;
-    if (receipt) throw new RangeError(`transaction ${hash} failed on chain`);
+    if (await isMined(node, hash)) return;
     const waiting = new AbortController();
     await Promise.race([node.nextBlock(), clock.sleep(deadline - clock.now(), waiting.signal)]);
     waiting.abort();
