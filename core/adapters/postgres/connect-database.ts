@@ -18,7 +18,12 @@ export interface DatabaseOptions {
   readonly limits?: DatabaseLimits | null;
 }
 
-const connectMsOf = (limits: DatabaseLimits | null | undefined): number => limits?.connectMs ?? DEFAULT_LIMITS.connectMs;
+/** In seconds, a parameter of PostgreSQL's own clients, which its driver for Node ignores. */
+const CONNECT_TIMEOUT = /[?&]connect_timeout=(\d+)/;
+const connectMsOf = ({ url, limits }: Pick<DatabaseOptions, 'url' | 'limits'>): number => {
+  const seconds = Number(CONNECT_TIMEOUT.exec(url)?.[1] ?? 0);
+  return seconds > 0 ? seconds * 1_000 : (limits?.connectMs ?? DEFAULT_LIMITS.connectMs);
+};
 /** A request waits for a free connection a little longer than a new one may take; then it fails with a retryable error. */
 const ACQUIRE_GRACE_MS = 2_000;
 /** Grace after the server's own timeouts, before a silent server is given up. */
@@ -55,7 +60,7 @@ type Reach = Pick<DatabaseOptions, 'url' | 'ca' | 'applicationName' | 'limits'>;
 const connectionSettings = ({ url, ca, applicationName = 'diamond-gateway', limits = DEFAULT_LIMITS }: Reach) => ({
   ...transport(url, ca),
   application_name: applicationName,
-  connectionTimeoutMillis: connectMsOf(limits),
+  connectionTimeoutMillis: connectMsOf({ url, limits }),
   keepAlive: true,
   keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   types: exactTypes(),
@@ -87,7 +92,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
     client: 'pg',
     connection: connectionSettings(reach),
     pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, afterCreate: prepare },
-    acquireConnectionTimeout: connectMsOf(reach.limits) + ACQUIRE_GRACE_MS,
+    acquireConnectionTimeout: connectMsOf(reach) + ACQUIRE_GRACE_MS,
     log: driverLog(log),
     compileSqlOnError: false, // values would end up in error messages and logs
   });

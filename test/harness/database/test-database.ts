@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 
+/** Longer than in production: a slow machine is not a fault of the database. */
+const PATIENCE_S = '15';
+
 export interface TestDatabase {
   readonly url: string;
   readonly drop: () => Promise<void>;
@@ -17,6 +20,7 @@ async function createDatabase(options: string): Promise<TestDatabase> {
   await asAdministrator(`create database ${name} strategy file_copy ${options}`);
   const url = new URL(required('TEST_DATABASE_URL'));
   url.pathname = `/${name}`;
+  url.searchParams.set('connect_timeout', PATIENCE_S);
   return { url: url.href, drop: () => asAdministrator(`drop database if exists ${name} with (force)`) };
 }
 

@@ -29,9 +29,6 @@ export interface Reply {
   readonly body: unknown;
 }
 
-/** Longer than in production: a slow machine is not a fault of the database. */
-const PATIENT = { DATABASE_CONNECT_MS: '15000' };
-
 /** The oracle of a test venue answers at once. */
 export const TEST_ORACLE_MS = 10;
 
@@ -54,7 +51,6 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
       RATE_LIMIT_IP: '1000000',
       TRACKED_USERS_PER_IP: '1000',
       DATABASE_URL: database.url,
-      ...PATIENT,
       ...settings,
     };
     const sandbox = await startSandbox({

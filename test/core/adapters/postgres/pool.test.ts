@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
 import { ask } from '../../../../core/adapters/postgres/pooled-query.js';
@@ -69,5 +71,21 @@ it('lends no connection on which the server has fallen silent', async () => {
   } finally {
     await proxy.close();
     await db.destroy();
+  }
+});
+
+it('gives a new connection as many seconds as the URL says', async () => {
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const limits = { connectMs: 600_000, statementMs: 600_000, lockMs: 600_000, idleTransactionMs: 600_000 };
+  const url = `postgres://a:b@127.0.0.1:${port}/c?connect_timeout=1`;
+  const db = connectDatabase({ url, log: createRecordedLog(), poolSize: 1, limits });
+  try {
+    const failure: unknown = await ask(db, statement('select 1'), {}).catch((error: unknown) => error);
+    expect(isUnavailable(failure)).toBe(true);
+  } finally {
+    await db.destroy();
+    silent.close();
   }
 });
