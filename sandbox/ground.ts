@@ -15,7 +15,7 @@ export interface Ground {
   readonly http: Listening;
   readonly folder: DataFolder;
   readonly database: DatabaseConfig;
-  /** Absent for an external database. The modules of the rest are loaded while its files are copied. */
+  /** Absent for an external database. Its files are being copied, or it runs. */
   readonly server?: Promise<EmbeddedPostgres>;
 }
 
@@ -44,12 +44,16 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
   const database = databaseOf(settings, folder);
   if (database.kind !== 'embedded') return { http, folder, database };
   const options = { ...database, clock, log, signal: lifecycle.stopping, patterns: patternFolder() };
+  let onWaiting = (): void => undefined;
+  const waiting = new Promise<void>((resolve) => (onWaiting = resolve));
   const server = lifecycle.start(
     'database server',
-    () => startEmbeddedPostgres({ ...options, onFailure: (error) => lifecycle.fail(error) }),
+    () => startEmbeddedPostgres({ ...options, onWaiting, onFailure: (error) => lifecycle.fail(error) }),
     (made) => made.stop(),
   );
-  server.catch(() => undefined); // met where the database is opened
+  const opened = server.catch(() => undefined); // a failure is met where the database is opened
+  // Loading modules blocks the event loop, so the copy begins before it.
+  await Promise.race([waiting, opened]);
   return { http, folder, database, server };
 }
 

@@ -14,7 +14,7 @@ export interface Pattern {
   /** There is one, so these binaries have run as this account before. */
   isKept(): Promise<boolean>;
   /** Fills the folder with a copy; false if there is none to copy, or the copy failed, which leaves the folder empty. */
-  copyTo(folder: string): Promise<boolean>;
+  copyTo(folder: string, onWaiting: () => void): Promise<boolean>;
   /** Keeps a copy of this complete cluster, on which no server runs yet. */
   keep(folder: string): Promise<void>;
 }
@@ -23,8 +23,10 @@ const NAME = 'cluster-';
 const run = promisify(execFile);
 
 /** Keeps owner and mode: PostgreSQL insists on them. */
-const copy = async (from: string, to: string): Promise<void> => {
-  await run('cp', ['-Rp', `${from}/.`, to]);
+const copy = async (from: string, to: string, onWaiting: () => void = () => undefined): Promise<void> => {
+  const copied = run('cp', ['-Rp', `${from}/.`, to]);
+  onWaiting();
+  await copied;
 };
 
 /** `setup` is what the result depends on besides the binaries. A folder that cannot be written to has no pattern, which is no fault. */
@@ -35,10 +37,10 @@ export async function openPattern(folder: string, native: string, account: Accou
   const pattern = path.join(folder, name);
   return {
     isKept: () => isOurs(pattern),
-    async copyTo(target) {
+    async copyTo(target, onWaiting) {
       if (!(await isOurs(pattern))) return false;
       try {
-        await copy(pattern, target);
+        await copy(pattern, target, onWaiting);
         return true;
       } catch {
         for (const entry of await readdir(target)) await rm(path.join(target, entry), { recursive: true, force: true });

@@ -21,6 +21,8 @@ export interface ClusterPlace {
   /** A folder with patterns to copy instead of setting up a cluster that is not durable; null for none. */
   readonly patterns: string | null;
   readonly signal: AbortSignal;
+  /** Called when another process makes or copies the files, and this one waits. */
+  readonly onWaiting: () => void;
 }
 
 export const clusterFolder = (home: string): string => path.join(home, 'cluster');
@@ -60,32 +62,56 @@ async function makeCluster(place: ClusterPlace): Promise<void> {
 }
 
 export const patternOf = (patterns: string, native: string, account: Account): Promise<Pattern> =>
-  openPattern(patterns, native, account, INITDB);
+  openPattern(patterns, native, account, [...INITDB, ...DROP_TEMPLATES]);
 
 async function fill(place: ClusterPlace, fresh: string): Promise<void> {
   const { patterns, durable, native, account } = place;
   if (patterns === null || durable) return initialise(place, fresh);
   const pattern = await patternOf(patterns, native, account);
-  if (await pattern.copyTo(fresh)) return;
+  if (await pattern.copyTo(fresh, place.onWaiting)) return;
   await initialise(place, fresh);
+  await dropTemplates(place, fresh);
   await pattern.keep(fresh);
 }
 
-async function initialise({ folder, account, native, durable, signal }: ClusterPlace, fresh: string): Promise<void> {
+async function initialise(place: ClusterPlace, fresh: string): Promise<void> {
+  const { account, native, durable } = place;
   const data = path.join(fresh, 'data');
   const passwordFile = path.join(fresh, 'password');
   await mkdir(data, { mode: 0o700 });
   await writeFile(passwordFile, randomBytes(24).toString('base64url'), { mode: 0o600, flush: durable });
   if (account.switch) for (const file of [data, passwordFile]) await chown(file, account.uid, account.gid);
+  await runSetup(place, path.join(native, 'bin/initdb'), [
+    ...INITDB,
+    `--username=${ROLE}`,
+    `--pwfile=${passwordFile}`,
+    `--pgdata=${data}`,
+    ...(durable ? [] : ['--no-sync']),
+  ]);
+  // From here on only we may read it; the server keeps only the derived verifier.
+  if (account.switch) await chown(passwordFile, 0, 0);
+}
+
+const DROP_TEMPLATES = ['update pg_database set datistemplate = false', 'drop database template0', 'drop database template1'];
+
+/** The one database that is used remains: the other two are two thirds of every copy. */
+const dropTemplates = (place: ClusterPlace, fresh: string): Promise<void> =>
+  runSetup(place, '/bin/sh', [
+    ...['-c', `printf '%s\\n' "$3" "$4" "$5" | exec "$1" --single -D "$2" postgres`, 'drop-templates'],
+    ...[path.join(place.native, 'bin/postgres'), path.join(fresh, 'data'), ...DROP_TEMPLATES],
+  ]);
+
+async function runSetup({ folder, account, signal, onWaiting }: ClusterPlace, command: string, rest: readonly string[]): Promise<void> {
   const output: string[] = [];
   const setup = runGuarded({
-    command: path.join(native, 'bin/initdb'),
-    arguments: [...INITDB, `--username=${ROLE}`, `--pwfile=${passwordFile}`, `--pgdata=${data}`, ...(durable ? [] : ['--no-sync'])],
+    command,
+    arguments: rest,
     account,
     politeSignal: 'KILL', // a partial cluster is useless, so it is killed immediately
     politeMs: 0,
     onLine: (line) => output.push(line),
   });
+  onWaiting();
   const interrupt = (): void => setup.end();
   signal.addEventListener('abort', interrupt);
   if (signal.aborted) interrupt();
@@ -93,8 +119,6 @@ async function initialise({ folder, account, native, durable, signal }: ClusterP
   signal.removeEventListener('abort', interrupt);
   if (signal.aborted) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
   if (code !== 0) throw new StoreStartError('server-failed', `PostgreSQL could not set up the folder ${folder}: ${complaintOf(output)}.`);
-  // From here on only we may read it; the server keeps only the derived verifier.
-  if (account.switch) await chown(passwordFile, 0, 0);
 }
 
 const INITDB = ['--auth=scram-sha-256', '--encoding=UTF8', '--locale=C', '--wal-segsize=4', '--no-instructions'];

@@ -24,6 +24,8 @@ export interface EmbeddedPostgresOptions {
   readonly signal?: AbortSignal;
   /** Called once when the server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
+  /** Called when another process makes or copies the files of a new cluster, and this one waits. */
+  readonly onWaiting?: () => void;
   /** Where copies of a new cluster that is not durable come from, and are kept for the next time. */
   readonly patterns?: string;
   /** A folder with `bin`, `lib` and `share` instead of the npm package's. */
@@ -54,7 +56,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   const { home, runs } = isTried ? { home: folder, runs: true } : await homeOf(folder, packaged, log);
   const account = await serverAccount(dataFolder(home));
   const native = await usableBinaries(packaged, home, account, runs);
-  const { password, made } = await ensureCluster({ folder, home, account, native, durable, patterns: options.patterns ?? null, signal });
+  const { patterns = null, onWaiting = () => undefined } = options;
+  const { password, made } = await ensureCluster({ folder, home, account, native, durable, patterns, signal, onWaiting });
   const owner = formatIdentity(await ownIdentity());
   const plan: ServerPlan = { folder, dataFolder: dataFolder(home), native, account, owner, durable, clock, log };
   const server = await startServer(plan, signal);
