@@ -27,7 +27,7 @@ async function readSandbox() {
 }
 
 // The native API: an agent that signs and sends its own transactions.
-async function nativeSide() {
+async function nativeSide(onSent) {
   const { createClient } = await loading;
   const { rpcUrl } = chains.find((each) => each.chain === chain);
   const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl, limits: { maxCollateral: '500' } });
@@ -36,7 +36,11 @@ async function nativeSide() {
     status === 'filled' ? `${shorten(fill.size)} at ${shorten(fill.price)}` : fail(`${status} ${reason}`);
   let [opened, rested] = [null, null];
   return {
-    'open at the market': async () => filled((opened = await client.execute('createOrder', { ...order, type: 'market' }))),
+    'open at the market': async () => {
+      const sent = await client.send(await client.prepare('createOrder', { ...order, type: 'market' }));
+      onSent();
+      return filled((opened = await client.wait(sent)));
+    },
     'rest a limit order': async () => {
       const price = shorten(Number(opened.fill.price) * 0.8);
       rested = await client.execute('createOrder', { ...order, type: 'limit', price });
@@ -119,9 +123,13 @@ async function run(column, steps) {
 
 console.log(`Watch it: ${url}/ and ${url}/account\n`);
 console.log(`         ${'native API, 0.05 BTC'.padEnd(WIDTH)}Hyperliquid client, 0.5 ETH`);
-const native = await nativeSide();
-// The other client is loaded while the first order is on its way.
-await Promise.all([run(0, native), facadeSide().then((steps) => run(1, steps))]);
+let onSent = () => undefined;
+const sent = new Promise((resolve) => (onSent = resolve));
+const native = await nativeSide(onSent);
+const firstRun = run(0, native);
+// The other client is loaded while the oracle answers the first order.
+await Promise.race([sent, firstRun]);
+await Promise.all([firstRun, facadeSide().then((steps) => run(1, steps))]);
 
 const cell = (name, column) => {
   const found = results.find((each) => each.name === name && each.column === column);
