@@ -236,7 +236,9 @@ describe("the backend's notifications", () => {
     [200, 'not json'],
     [200, '{"notifications":7}'],
   ])('that are %i %s count as no answer', async (status, body) => {
-    await expect(createBackendNotices(await answering(status, body), systemClock).list(address)).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE' });
+    await expect(createBackendNotices(await answering(status, body), systemClock).list(address)).rejects.toMatchObject({
+      code: 'UPSTREAM_UNAVAILABLE',
+    });
   });
 
   it('have ids that do not depend on how many kinds there are', () => {
