@@ -22,7 +22,7 @@ beforeAll(async () => {
   proxy = await openDatabaseLine(database.url);
   sandbox = await startOwnVenue({ ...BUSY_AGENTS, SANDBOX_BLOCK_MS: '500', DATABASE_URL: proxy.url });
   agent = await newAgentTrader(sandbox, firstChain(sandbox));
-}, 60_000);
+});
 afterAll(async () => {
   await sandbox.stop();
   await proxy.close();

@@ -125,7 +125,7 @@ describe('a gateway that is asked to end', () => {
     chain.setOraclePolicy(null, { mode: 'auto' });
     await expectRelayInvariants(cluster.purse, { slug: CLUSTER_CHAIN, store: cluster.books.store.relay });
     await leaving.start();
-  }, 60_000);
+  });
 
   it('ends with 0 in time although a client hangs, a body never comes and its node is stuck', async () => {
     const [member] = cluster.members;
@@ -135,7 +135,7 @@ describe('a gateway that is asked to end', () => {
     const code = await ended(member);
     proxy.set({ mode: 'ok' });
     expect(code).toBe(0);
-  }, 60_000);
+  });
 
   it('ends with 0 in time although its database is silent', async () => {
     const [first, member] = cluster.members;
@@ -144,7 +144,7 @@ describe('a gateway that is asked to end', () => {
     member.line.heal();
     expect(code).toBe(0);
     await first.start({ SHUTDOWN_DELAY_MS: '3000' });
-  }, 60_000);
+  });
 
   it('says in /ready that it ends while a balancer may still ask, and ends at once on a second signal', async () => {
     const [member] = cluster.members;
@@ -160,5 +160,5 @@ describe('a gateway that is asked to end', () => {
     await member.ended();
     clearInterval(signalling);
     expect(Date.now() - since).toBeLessThan(2_000);
-  }, 60_000);
+  });
 });

@@ -111,7 +111,7 @@ describe('PATCH /orders/{id} of a resting order', () => {
     expect(await change(id, { price: '66000' }, { price: '66000' })).toMatchObject({ type: 'stop' });
     await viewEqualsChain();
     await withdraw(id);
-  }, 30_000);
+  });
 
   it.each([
     ['a price with eleven decimals', { price: '50000.12345678901' }, 422, 'PRECISION_ERROR'],
@@ -138,7 +138,7 @@ describe('PATCH /orders/{id} of a resting order', () => {
     const call = (answer: { body: Json }) => String((answer.body['details'] as Json)['calldata']).slice(0, 10);
     expect(call(await agent.update(id, { tp: '49000' }))).toBe('0xa4bb127e'); // updateOpenOrder
     expect(call(await agent.update(id, { tp: '49000', size: '0.03' }))).toBe('0xac9650d8'); // multicall
-  }, 30_000);
+  });
 
   let forRefusals: Promise<string> | undefined;
   const restingForRefusals = (): Promise<string> => (forRefusals ??= resting());

@@ -72,7 +72,7 @@ beforeAll(async () => {
   await open({ pairIndex: 1, collateralAmount: usdc(300), leverage: 20_000, long: false, openPrice: price(3_000) });
   await open({ pairIndex: 8, collateralAmount: usdc(200), leverage: 10_000, openPrice: 84_500n });
   await settle(trader);
-}, 120_000);
+});
 afterAll(() => sandbox.stop());
 
 describe('several trades of one market', () => {

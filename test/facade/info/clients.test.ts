@@ -33,7 +33,7 @@ beforeAll(async () => {
   );
   await trader.open({ pairIndex: 1, tradeType: 1, openPrice: price(1_000) });
   await expectViewEqualsChain(sandbox.gateway, 'arbitrum-sepolia', trader);
-}, 90_000);
+});
 afterAll(() => sandbox.stop());
 
 describe('ccxt', () => {
@@ -55,7 +55,7 @@ describe('ccxt', () => {
     });
     expect(exchange.market('PAIR5/USDC:USDC').active).toBe(false);
     expect(exchange.market('EURUSD/USDC:USDC').precision).toMatchObject({ amount: 0.1, price: 0.0001 });
-  }, 60_000);
+  });
 
   it('reads balance, position, orders and fills', async () => {
     const exchange = open();
@@ -72,7 +72,7 @@ describe('ccxt', () => {
     expect(await exchange.fetchOrder(limit?.id ?? '', limit?.symbol)).toMatchObject({ id: limit?.id, status: 'open', price: 1_000 });
     const [fill] = await exchange.fetchMyTrades();
     expect(fill).toMatchObject({ symbol: BTC, side: 'buy', amount: 0.01666 });
-  }, 60_000);
+  });
 
   it('reads book, candles, tickers, fees and the time', async () => {
     const exchange = open();
@@ -84,7 +84,7 @@ describe('ccxt', () => {
     expect((await exchange.fetchTradingFee(BTC)).taker).toBe(0.0006);
     expect(await exchange.fetchTime()).toBeGreaterThan(1_700_000_000_000);
     expect((await exchange.fetchStatus()).status).toBe('ok');
-  }, 60_000);
+  });
 });
 
 describe('@nktkas/hyperliquid', () => {
@@ -101,5 +101,5 @@ describe('@nktkas/hyperliquid', () => {
     for (const { oid } of orders)
       expect(await info.orderStatus({ user, oid })).toMatchObject({ status: 'order', order: { status: 'open' } });
     expect(await info.userFills({ user })).toHaveLength(1);
-  }, 60_000);
+  });
 });

@@ -14,7 +14,7 @@ let info: HlInfo;
 beforeAll(async () => {
   sandbox = await sharedVenue();
   info = hlInfo(sandbox);
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 interface Hour {
@@ -59,5 +59,5 @@ describe('the history of funding', () => {
     expect(await historyOf('BTC', { startTime: start, endTime: start })).toEqual([hour]);
     expect(await historyOf('PAIR5')).toEqual([]);
     stop();
-  }, 60_000);
+  });
 });

@@ -11,7 +11,7 @@ let info: HlInfo;
 beforeAll(async () => {
   sandbox = await sharedVenue();
   info = hlInfo(sandbox);
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 interface MetaAnswer {

@@ -25,7 +25,7 @@ beforeAll(async () => {
   chain = first;
   sandbox.controls.prices.jump(0, '60000');
   sandbox.controls.prices.jump(1, '3000');
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 interface FOrder {
@@ -137,7 +137,7 @@ describe('what rests on chain', () => {
     for (const oid of oids) expect((await statusOf(trader, oid)).order).toMatchObject({ status: 'open', order: { oid } });
     const stranger = await newTrader(chain);
     expect(await statusOf(stranger, oids[0] ?? 0)).toEqual({ status: 'unknownOid' });
-  }, 40_000);
+  });
 
   it('gives a changed take-profit another number, and the old one is canceled', async () => {
     const trader = await newTrader(chain);
@@ -154,7 +154,7 @@ describe('what rests on chain', () => {
     await call(trader, diamondCall('updateTp', [0, 0n]));
     await settle(trader);
     expect(await frontend(trader)).toEqual([]);
-  }, 40_000);
+  });
 
   it('keeps the numbers of its take-profit and stop-loss when it is filled', async () => {
     const trader = await newTrader(chain);
@@ -201,7 +201,7 @@ describe('what rests on chain', () => {
     const sl = children.find(({ triggerPx }) => triggerPx === '2700.0');
     expect((await statusOf(trader, sl?.oid ?? 0)).order.status).toBe('siblingFilledCanceled');
     sandbox.controls.prices.jump(1, '3000');
-  }, 60_000);
+  });
 
   it('is canceled with its children when it is withdrawn', async () => {
     const trader = await newTrader(chain);
@@ -217,7 +217,7 @@ describe('what rests on chain', () => {
       { status: 'canceled', order: { oid: order?.children[0]?.oid, isTrigger: true } },
       { status: 'canceled', order: { oid: order?.oid } },
     ]);
-  }, 40_000);
+  });
 });
 
 describe('what is on its way', () => {
@@ -236,7 +236,7 @@ describe('what is on its way', () => {
     } finally {
       chain.setOraclePolicy(2, { mode: 'auto' });
     }
-  }, 30_000);
+  });
 
   it('of the native API is not shown before it is on chain, nor is its client id afterwards', async () => {
     const trader = await newTrader(chain);
@@ -250,7 +250,7 @@ describe('what is on its way', () => {
     const shown = await everything();
     expect(shown).toContain(`"oid":${prepared.id}`);
     expect(shown).not.toContain(SECRET);
-  }, 30_000);
+  });
 
   it('of the facade is listed at once, as it was sent and under both of its names', async () => {
     const trader = await newTrader(chain);
@@ -303,7 +303,7 @@ describe('what is on its way', () => {
     await own.send(trader, prepared.data);
     await own.reaches(trader, prepared.id, 'open');
     expect(await frontend(trader)).toMatchObject([shown]);
-  }, 30_000);
+  });
 });
 
 describe('fills', () => {
@@ -343,7 +343,7 @@ describe('fills', () => {
     const orders = await history(trader);
     for (const fill of ascending) expect(orders.find(({ order }) => order.oid === fill.oid)?.status).toBe('filled');
     sandbox.controls.prices.jump(0, '60000');
-  }, 60_000);
+  });
 
   it('say of a liquidation whose it was', async () => {
     const trader = await newTrader(chain);
@@ -358,5 +358,5 @@ describe('fills', () => {
     expect(liquidated).toMatchObject({ dir: 'Close Long', liquidation: { liquidatedUser: lowerOf(trader), method: 'market' } });
     expect(Number(liquidated?.closedPnl)).toBeLessThan(0);
     sandbox.controls.prices.jump(3, '25');
-  }, 60_000);
+  });
 });

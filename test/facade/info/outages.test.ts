@@ -14,7 +14,7 @@ beforeAll(async () => {
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 const send = (body: object) => info.send(JSON.stringify(body));
@@ -42,7 +42,7 @@ describe('the info handler', () => {
       ({ status }) => status === 200,
       15_000,
     );
-  }, 60_000);
+  });
 
   it('offers no mid and no book while the price stream is silent, but every market stays listed', async () => {
     const listed = await info.ask('meta');
@@ -67,5 +67,5 @@ describe('the info handler', () => {
       (mids) => 'BTC' in mids,
       30_000,
     );
-  }, 90_000);
+  });
 });

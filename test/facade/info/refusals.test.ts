@@ -9,7 +9,7 @@ let info: HlInfo;
 beforeAll(async () => {
   sandbox = await startOwnVenue();
   info = hlInfo(sandbox);
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 const BASE = '/hl/arbitrum-sepolia';
@@ -126,7 +126,7 @@ describe('an address that asks too much', () => {
     } finally {
       await strict.stop();
     }
-  }, 60_000);
+  });
 });
 
 describe('an address that asks too often', () => {
@@ -141,5 +141,5 @@ describe('an address that asks too often', () => {
     } finally {
       await strict.stop();
     }
-  }, 60_000);
+  });
 });

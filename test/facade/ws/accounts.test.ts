@@ -26,7 +26,7 @@ beforeAll(async () => {
     () => sandbox.gateway.venues.get('arbitrum-sepolia')?.feed.lastPrice(0)?.oracle,
     (price) => price === 60_000n * 10n ** 10n,
   );
-}, 60_000);
+});
 afterAll(async () => {
   await Promise.all(opened.map((socket) => socket.close()));
   await sandbox.stop();

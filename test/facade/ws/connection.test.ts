@@ -41,7 +41,7 @@ const ends: (() => unknown)[] = [];
 beforeAll(async () => {
   sandbox = await sharedVenue();
   socket = await hlSocket(sandbox.url);
-}, 60_000);
+});
 afterAll(async () => {
   await socket.close();
   for (const end of ends) await end();

@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 100;
 export async function eventually<Value>(
   read: () => Value | Promise<Value>,
   holds: (value: Value) => boolean,
-  deadlineMs = 60_000,
+  deadlineMs = 110_000,
 ): Promise<Value> {
   const first = performance.now();
   const end = Date.now() + deadlineMs;

@@ -24,7 +24,7 @@ beforeAll(async () => {
   const [first] = sandbox.gateway.venues.values();
   if (!first) throw new Error('the sandbox has no venue');
   venue = first;
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 const clients: SocketClient[] = [];

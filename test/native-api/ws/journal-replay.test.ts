@@ -15,7 +15,7 @@ beforeAll(async () => {
   sandbox = await startOwnVenue({ RATE_LIMIT_AGENT: '100000', RATE_LIMIT_AGENT_WRITES: '100000' });
   chain = firstChain(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 async function openFor(agent: AgentTrader): Promise<SocketClient> {
@@ -58,7 +58,7 @@ it('replays a past of several pages while more is written, to each client the sa
     expect(client.of('orders').map(({ seq }) => seq)).toEqual(entries.map((_, at) => at + 1));
     await client.close();
   }
-}, 120_000);
+});
 
 it('sends as a correction what a reorganisation takes back', async () => {
   const agent = await newAgentTrader(sandbox, chain);

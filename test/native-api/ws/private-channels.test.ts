@@ -20,7 +20,7 @@ beforeAll(async () => {
   sandbox = await sharedVenue();
   chain = firstChain(sandbox);
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
-}, 60_000);
+});
 afterAll(() => sandbox.stop());
 
 const clients: SocketClient[] = [];
@@ -74,7 +74,7 @@ describe('an agent on the socket', () => {
       expect(filled).toHaveLength(nth);
       expect(client.received.indexOf(order)).toBeLessThan(client.received.indexOf(fill));
     }
-  }, 30_000);
+  });
 
   it('numbers its messages on where a subscription ended and began again', async () => {
     const agent = await newAgentTrader(sandbox, chain);

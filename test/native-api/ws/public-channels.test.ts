@@ -11,7 +11,7 @@ const BASE = '/v1/arbitrum-sepolia';
 beforeAll(async () => {
   sandbox = await sharedVenue();
   await sandbox.post('/sandbox/price', { market: 'BTC/USD', price: '60000' });
-}, 40_000);
+});
 afterAll(() => sandbox.stop());
 
 const clients: SocketClient[] = [];
@@ -82,7 +82,7 @@ it('sends recent trades, then each execution once', async () => {
   expect(again.length).toBe(Math.min(before + 1, MOST_TRADES));
   expect(again[0]).toEqual((update['data'] as unknown[])[0]);
   expectContinuous(client.of('trades'));
-}, 20_000);
+});
 
 it('sends candles up to now, then the running one as it grows', async () => {
   const client = await open();
@@ -99,7 +99,7 @@ it('sends candles up to now, then the running one as it grows', async () => {
   );
   expect(rest.at(-1)).toMatchObject({ high: '9999', time: (grown['data'] as { time: number }[]).at(-1)?.time });
   expectContinuous(client.of('candles'));
-}, 20_000);
+});
 
 it('answers a repeated subscription as a duplicate, and sends nothing after an unsubscription', async () => {
   const client = await open();

@@ -44,7 +44,7 @@ describe('an answer', () => {
       () => isGone,
       (gone) => gone,
     );
-  }, 30_000);
+  });
 
   it.each([
     ['packed', { 'content-encoding': 'gzip' }],
