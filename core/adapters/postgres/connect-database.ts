@@ -20,9 +20,11 @@ export interface DatabaseOptions {
 
 /** In seconds, a parameter of PostgreSQL's own clients, which its driver for Node ignores. */
 const CONNECT_TIMEOUT = /[?&]connect_timeout=(\d+)/;
+/** As for the setting; a timer of more than 24 days would fire at once. */
+const LONGEST_CONNECT_S = 600;
 const connectMsOf = ({ url, limits }: Pick<DatabaseOptions, 'url' | 'limits'>): number => {
   const seconds = Number(CONNECT_TIMEOUT.exec(url)?.[1] ?? 0);
-  return seconds > 0 ? seconds * 1_000 : (limits?.connectMs ?? DEFAULT_LIMITS.connectMs);
+  return seconds > 0 ? Math.min(seconds, LONGEST_CONNECT_S) * 1_000 : (limits?.connectMs ?? DEFAULT_LIMITS.connectMs);
 };
 /** A request waits for a free connection a little longer than a new one may take; then it fails with a retryable error. */
 const ACQUIRE_GRACE_MS = 2_000;

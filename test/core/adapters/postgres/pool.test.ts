@@ -89,3 +89,10 @@ it('gives a new connection as many seconds as the URL says', async () => {
     silent.close();
   }
 });
+
+it('connects however long the URL would wait', async () => {
+  const url = new URL(server.url);
+  url.searchParams.set('connect_timeout', '9999999999');
+  const db = connectDatabase({ url: url.href, log: createRecordedLog(), poolSize: 1 });
+  expect(await ask(db, statement('select 1 as one'), {}).finally(() => db.destroy())).toEqual([{ one: 1 }]);
+});
