@@ -111,7 +111,7 @@ describe('the source tree', () => {
   });
 });
 
-describe('time and chance', () => {
+describe('time and randomness', () => {
   const SOURCES =
     /\b(?:setTimeout|setInterval|performance\.now|Date\.now|new Date\(\)|AbortSignal\.timeout|Math\.random|randomUUID|(?<!\.)randomBytes\(\d)/;
   /** Where they are not those of the gateway. */
@@ -120,7 +120,7 @@ describe('time and chance', () => {
     ['core/adapters/postgres/embedded', 'processes and files of the machine'],
     ['core/adapters/postgres/connect-database.ts', 'the silence of a socket'],
     ['core/adapters/postgres/migrate.ts', 'runs once, before anything else'],
-    ['core/adapters/backend/backend-feed.ts', 'the default where a test gives no generator'],
+    ['core/adapters/backend/backend-feed.ts', 'the spread of retries; tests give their own'],
     ['http/listen.ts', 'the ends of connections, and ids of requests that cannot be read'],
     ['http/respond.ts', 'the ends of connections'],
     ['http/client.ts', 'ids of requests'],

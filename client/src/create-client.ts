@@ -27,7 +27,7 @@ export interface ClientOptions {
   readonly trader?: Hex | undefined;
   /** A node of the chain, by its address or as a function. Needed to verify and to send. */
   readonly rpc?: string | Rpc | undefined;
-  /** Named in every opening that names none; none when absent, whatever the gateway would put there. */
+  /** The referrer of openings that name none. Absent: no referrer, whatever the gateway would put there. */
   readonly referrer?: Hex | undefined;
   readonly limits?: Limits | undefined;
   readonly fees?: FeeLimits | undefined;

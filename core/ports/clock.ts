@@ -12,7 +12,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Aborts the signal that the work gets after `ms`. */
+/** Runs the work with a signal that is aborted after `ms`. */
 export async function within<Result>(clock: Clock, ms: number, work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const limit = new AbortController();
   const cancel = clock.after(ms, () => limit.abort(new DOMException('No answer in time.', 'TimeoutError')));
