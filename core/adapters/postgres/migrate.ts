@@ -97,11 +97,13 @@ const PRE_RELEASE_STEP = '0001-deployment';
 const PRE_RELEASE = 'The database was made by a pre-release; use an empty database.';
 
 async function apply(trx: Knex.Transaction, { name, sql }: Migration): Promise<void> {
+  const statements = `${sql};\n${trx('migrations').insert({ name }).toQuery()}`;
   try {
-    await trx.raw(`${sql};\n${trx('migrations').insert({ name }).toQuery()}`);
+    await trx.raw(statements);
   } catch (error) {
     if (isUnavailable(error)) throw error; // the step itself is not at fault
-    const message = error instanceof Error ? error.message : String(error);
+    // The driver puts all statements in front of the message.
+    const message = (error instanceof Error ? error.message : String(error)).replace(`${statements} - `, '');
     throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${message}.`, {
       cause: error,
     });
