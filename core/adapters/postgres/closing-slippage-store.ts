@@ -36,7 +36,11 @@ export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
         closingSlippageP: BigInt(slippage_p),
       })),
     async tried(chain, id, againAt) {
-      await rows('update pending_closing_slippages set tries = tries + 1, due_at = :againAt where chain = :chain and id = :id', { chain, id, againAt });
+      await rows('update pending_closing_slippages set tries = tries + 1, due_at = :againAt where chain = :chain and id = :id', {
+        chain,
+        id,
+        againAt,
+      });
     },
     async settle(chain, id) {
       await rows('delete from pending_closing_slippages where chain = :chain and id = :id', { chain, id });

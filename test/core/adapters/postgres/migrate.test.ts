@@ -67,7 +67,10 @@ describe('the migrations', () => {
   });
 
   it('of a pre-release are refused in one sentence, and its tables stay as they are', async () => {
-    await run([step('0001-deployment', 'create table deployment (id bigint)'), step('0048-balance-hours', 'create table hours (id bigint)')]);
+    await run([
+      step('0001-deployment', 'create table deployment (id bigint)'),
+      step('0048-balance-hours', 'create table hours (id bigint)'),
+    ]);
     await expect(run()).rejects.toMatchObject({
       problem: 'unsupported',
       message: 'The database was made by a pre-release; use an empty database.',
