@@ -5,7 +5,7 @@ import { createAlerts } from '../../core/observability/alerts/alerts.js';
 import type { ExchangeStore } from '../../core/ports/stores/exchange.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { Relayer } from '../../core/ports/relayer.js';
-import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
+import { LOOK_MS, runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
 import { reencode } from '../../facade/trade/reencode.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
@@ -19,8 +19,6 @@ const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
 const PRICE = 60_000;
 const HOUR_MS = 3_600_000;
-/** Between two looks for switches that are due. */
-const LOOK_MS = 500;
 
 let sandbox: TestVenue;
 let beside: SecondGateway;
