@@ -320,7 +320,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       return frame;
     });
     const [first] = frames;
-    const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : createHash('sha256').update(texts.join(';')).digest('hex').slice(0, 10);
+    const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : digestOf(texts);
     const isWrite = texts.some((text) => /\b(?:insert|update|delete|commit|rollback|notify|pg_notify|unlock|clock_timestamp|truncate)\b/i.test(text));
     return { frames: sent, texts, isWrite: isWrite || kind === 'goodbye', limits: readLimits(session.limits, texts), label: kind };
   }
@@ -397,6 +397,13 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     },
   };
 }
+
+/** Without ids that differ from run to run. */
+const digestOf = (texts: readonly string[]): string =>
+  createHash('sha256')
+    .update(texts.join(';').replace(/[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g, 'id'))
+    .digest('hex')
+    .slice(0, 10);
 
 /** Startup, password, query, sync, goodbye. */
 const ENDS_TRIP: ReadonlySet<string> = new Set(['', 'p', 'Q', 'S', 'X']);

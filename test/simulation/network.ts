@@ -302,6 +302,12 @@ export function installNetwork(scheduler: Scheduler): Network {
     setLatency: (next) => void (latency = next),
     open: () => links.size,
     restore() {
+      // Agents of the process keep connections for the next run otherwise.
+      for (const link of [...links]) {
+        forget(link);
+        link.near.reset();
+        link.far?.reset();
+      }
       net.Socket.prototype.connect = socketConnect;
       net.Server.prototype.listen = serverListen;
     },

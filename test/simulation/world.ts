@@ -6,6 +6,7 @@ import { installNetwork, type Latency, type Network } from './network.js';
 import { takeProcessGlobals } from './process-globals.js';
 import { startReplica, type Replica, type ReplicaName } from './replica.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
+import { STREAMS } from './streams.js';
 import { DATABASE_PORT, startSimulatedVenue, type SimulatedVenue } from './venue.js';
 
 /** Everything of one run: scheduler, network, database, chain and replicas. */
@@ -29,9 +30,6 @@ export interface WorldOptions {
   readonly hasHeadSubscription: boolean;
   readonly onLine?: (line: string) => void;
 }
-
-/** Streams of random numbers of one seed: a change of one does not move the others. */
-export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5 } as const;
 
 const NAMES: readonly ReplicaName[] = ['replica-1', 'replica-2', 'replica-3'];
 const FIRST_PORT = 8_080;

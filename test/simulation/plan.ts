@@ -1,0 +1,77 @@
+import { createRandom, type Random } from '../fuzz/random.js';
+import { drawFault, type Fault } from './faults/fault-table.js';
+import { STREAMS } from './streams.js';
+
+/** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
+export interface Plan {
+  readonly seed: number;
+  readonly replicas: number;
+  readonly hasHeadSubscription: boolean;
+  /** Share of messages that take longer than no time, and the longest of them in ms. */
+  readonly latency: { readonly share: number; readonly mostMs: number };
+  readonly actions: readonly ClientAction[];
+  readonly faults: readonly Fault[];
+}
+
+export const FACADE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', 'leverage', 'schedule'] as const;
+export const NATIVE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', 'abandon'] as const;
+
+export interface ClientAction {
+  /** Milliseconds after the set-up. */
+  readonly at: number;
+  readonly door: 'facade' | 'native';
+  /** Index of the bot at that door. */
+  readonly bot: number;
+  readonly kind: string;
+  readonly isBuy: boolean;
+  readonly size: string;
+  /** 0 to 1, for choices among what the bot has by then. */
+  readonly choice: number;
+}
+
+export const BOTS = { facade: 3, native: 2 } as const;
+/** Clients act and faults begin within this time; the rest of the run lets everything end. */
+export const BUSY_MS = 32_000;
+const MOST_ACTIONS = 30;
+const LEAST_ACTIONS = 8;
+const MOST_FAULTS = 5;
+
+export interface PlanOptions {
+  /** Absent: drawn. */
+  readonly replicas?: number;
+  readonly areFaultsOff?: boolean;
+}
+
+export function drawPlan(seed: number, { replicas, areFaultsOff = false }: PlanOptions = {}): Plan {
+  const random = createRandom(seed, STREAMS.plan);
+  const count = random.int(1, 3);
+  const hasHeadSubscription = random.chance(0.5);
+  const latency = random.pick([
+    { share: 0, mostMs: 0 },
+    { share: 0.2, mostMs: 15 },
+    { share: 0.5, mostMs: 60 },
+  ]);
+  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random)).sort((a, b) => a.at - b.at);
+  const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs: BUSY_MS }));
+  return {
+    seed,
+    replicas: replicas ?? count,
+    hasHeadSubscription,
+    latency,
+    actions,
+    faults: areFaultsOff ? [] : faults.sort((a, b) => a.at - b.at),
+  };
+}
+
+function drawAction(random: Random): ClientAction {
+  const door = random.chance(0.65) ? 'facade' : 'native';
+  return {
+    at: random.int(0, BUSY_MS),
+    door,
+    bot: random.int(0, BOTS[door] - 1),
+    kind: random.pick(door === 'facade' ? FACADE_KINDS : NATIVE_KINDS),
+    isBuy: random.chance(0.5),
+    size: `0.0${random.int(1, 9)}`,
+    choice: random.fraction(),
+  };
+}
