@@ -70,6 +70,8 @@ interface Session {
   pid: number;
   isListening: boolean;
   isInTransaction: boolean;
+  /** It has notified in a transaction that is not over. */
+  hasNotified: boolean;
   isOver: boolean;
   /** What the server has sent and the client has not been given. */
   received: Frame[];
@@ -159,12 +161,15 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       session.blocked = null;
       blocked.cancelTimers.forEach((cancel) => cancel());
       reply(session, blocked.trip, null);
+      session.hasNotified ||= blocked.trip.texts.some((text) => text.includes('notify'));
     }
   }
 
-  async function afterTrip(trip: Trip): Promise<void> {
-    if (!trip.isWrite) return;
-    await recheckBlocked();
+  async function afterTrip(session: Session, trip: Trip): Promise<void> {
+    if (trip.isWrite) await recheckBlocked();
+    session.hasNotified ||= trip.texts.some((text) => text.includes('notify'));
+    if (!session.hasNotified || session.isInTransaction) return;
+    session.hasNotified = false;
     await collectNotifications();
   }
 
@@ -189,11 +194,11 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       return;
     }
     if (fate === 'cut-after') {
-      await afterTrip(trip);
+      await afterTrip(session, trip);
       return endSession(session, 'cut');
     }
     reply(session, trip, typeof fate === 'object' ? fate.delayMs : null);
-    await afterTrip(trip);
+    await afterTrip(session, trip);
   }
 
   /** The server's own limits, which it would measure with the real time. */
@@ -336,6 +341,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       pid: 0,
       isListening: false,
       isInTransaction: false,
+      hasNotified: false,
       isOver: false,
       received: [],
       onReady: () => undefined,

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import net from 'node:net';
+import type { Cancel } from '../../core/types.js';
 import type { Lane, Owner, Scheduler } from './scheduler.js';
 
 /**
@@ -53,6 +54,7 @@ const OWNERS = new Map(Object.entries(NUMBERS).map(([owner, number]) => [number,
 interface InnerSocket extends Omit<net.Socket, 'connecting'> {
   connecting: boolean;
   _peername: object;
+  timeout?: number;
   _server: InnerServer | null;
   server: InnerServer;
   _write: (chunk: Buffer, encoding: string, done: () => void) => void;
@@ -121,13 +123,22 @@ export function installNetwork(scheduler: Scheduler): Network {
     });
   }
 
+  const timerLanes = new Map<Owner, Lane>();
+  function timersOf(owner: Owner): Lane {
+    const known = timerLanes.get(owner) ?? scheduler.lane(owner, `${owner}/sockets`);
+    timerLanes.set(owner, known);
+    return known;
+  }
+
   const resetError = (): NodeJS.ErrnoException => Object.assign(new Error('read ECONNRESET'), { code: 'ECONNRESET', syscall: 'read' });
 
   /** Turns a fresh socket into one end of a link. */
   function attach(socket: InnerSocket, link: Link, owner: Owner, lane: Lane, peerOf: () => End | null): End {
+    const asSocket = socket as unknown as net.Socket;
     const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer => (typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
     const early: Buffer[] = [];
     const send = (bytes: Buffer): void => {
+      active();
       const peer = peerOf();
       if (peer === null) early.push(bytes);
       else sendTo(link, peer, bytes);
@@ -142,6 +153,8 @@ export function installNetwork(scheduler: Scheduler): Network {
       done();
     };
     socket._read = () => undefined;
+    // Without a handle each of these would wait for the connection anew.
+    asSocket.ref = asSocket.unref = () => asSocket;
     socket._final = (done) => {
       const peer = peerOf();
       if (peer !== null && !link.isCut) post(link, peer, 'end', () => peer.finish());
@@ -157,14 +170,18 @@ export function installNetwork(scheduler: Scheduler): Network {
       forget(link);
       destroy(error, done);
     };
-    const asSocket = socket as unknown as net.Socket;
+    const active = simulateTimeout(asSocket, timersOf(owner));
     asSocket.once('connect', () => early.splice(0).forEach(send));
     let isEnded = false;
     return {
       owner,
       lane,
       unsent: [],
-      deliver: (bytes) => void (asSocket.destroyed || isEnded || asSocket.push(bytes)),
+      deliver(bytes) {
+        if (asSocket.destroyed || isEnded) return;
+        active();
+        asSocket.push(bytes);
+      },
       finish() {
         if (asSocket.destroyed || isEnded) return;
         isEnded = true;
@@ -319,6 +336,33 @@ export function installNetwork(scheduler: Scheduler): Network {
     forget(link);
     for (const end of ends) end?.lane.post(0, 'reset', () => end.reset());
   }
+}
+
+/** Idle connections are closed by time; Node's sockets would measure it with the real time. Returns what an activity calls. */
+function simulateTimeout(socket: net.Socket, timers: Lane): () => void {
+  // A client may have set it before it connects.
+  let ms = socket.timeout ?? 0;
+  net.Socket.prototype.setTimeout.call(socket, 0);
+  let cancel: Cancel = () => undefined;
+  const restart = (): void => {
+    cancel();
+    cancel = ms > 0 && !socket.destroyed ? timers.schedule(Math.ceil(ms), 'idle', () => void socket.emit('timeout')) : () => undefined;
+  };
+  socket.setTimeout = (next: number, onTimeout?: () => void) => {
+    ms = next;
+    socket.timeout = next;
+    if (onTimeout !== undefined && next > 0) socket.once('timeout', onTimeout);
+    if (onTimeout !== undefined && next === 0) socket.removeListener('timeout', onTimeout);
+    restart();
+    return socket;
+  };
+  (socket as unknown as { _unrefTimer: () => void })._unrefTimer = restart;
+  socket.once('close', () => {
+    ms = 0;
+    restart();
+  });
+  restart();
+  return restart;
 }
 
 interface Target {
