@@ -35,6 +35,10 @@ export interface DatabaseGate {
   /** Ends one connection of an owner as the server's administrator would; false without one. */
   terminate(owner: Owner, choose: (count: number) => number): Promise<boolean>;
   connections(owner: Owner): number;
+  /** While it is down, every connection is ended and every new one refused. */
+  setDown(isDown: boolean): Promise<void>;
+  /** Reads the database beside the replicas, without an event. */
+  read<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
@@ -95,6 +99,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   const timers = scheduler.lane('database', 'database/timers');
   let fault: DatabaseFault | null = null;
   let clockSet = -1;
+  let isDown = false;
 
   function realSocket(): net.Socket {
     const socket = new net.Socket();
@@ -331,6 +336,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   }
 
   function accept(end: SocketEnd): void {
+    if (isDown) return end.close('down');
     const real = realSocket();
     const session: Session = {
       end,
@@ -391,6 +397,11 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       if (session === undefined) return false;
       await dismiss(session, '57P01', 'terminating connection due to administrator command');
       return true;
+    },
+    read: async <Row extends object>(sql: string, values: readonly unknown[] = []) => (await observer.query<Row>(sql, [...values])).rows,
+    async setDown(next) {
+      isDown = next;
+      if (next) for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
     },
     connections: (owner) => [...sessions].filter((session) => session.end.from === owner).length,
     async close() {

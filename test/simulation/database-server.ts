@@ -13,7 +13,6 @@ export interface SimulationServer {
   readonly role: string;
   /** A fresh copy of the migrated template; it replaces the one of the run before. */
   createDatabase(): Promise<string>;
-  /** Processor time of all its processes, in ms. */
   stop(): Promise<void>;
 }
 
@@ -29,7 +28,7 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   const admin = new pg.Client(server.url);
   await admin.connect();
   await trustLocalConnections(server.dataFolder);
-  for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`, 'jit = off', `max_parallel_workers_per_gather = 0`])
+  for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`])
     await admin.query(`alter system set ${setting}`);
   await admin.query('select pg_reload_conf()');
   await admin.query(`create database ${TEMPLATE}`);

@@ -5,7 +5,7 @@ import type { Lane, Owner, Scheduler } from './scheduler.js';
 
 /**
  * The network of a simulation: every socket of the process that is opened while it is installed. Bytes of one direction of a connection are
- * a lane of the scheduler. The host of an address says who connects to whom: `127.<from>.<to>.1`.
+ * a lane of the scheduler. The host of an address says who connects to whom: `127.<from>.<to>.<life of the first>`.
  */
 export interface Network {
   /** The address at which `from` reaches `to`. */
@@ -54,7 +54,6 @@ const OWNERS = new Map(Object.entries(NUMBERS).map(([owner, number]) => [number,
 interface InnerSocket extends Omit<net.Socket, 'connecting'> {
   connecting: boolean;
   _peername: object;
-  timeout?: number;
   _server: InnerServer | null;
   server: InnerServer;
   _write: (chunk: Buffer, encoding: string, done: () => void) => void;
@@ -89,10 +88,10 @@ interface Link {
   readonly opening: Lane;
 }
 
-const ownersOf = (host: string): { from: Owner; to: Owner } => {
-  const [, from, to] = host.split('.').map(Number);
+const ownersOf = (host: string): { from: Owner; to: Owner; life: number } => {
+  const [, from, to, life] = host.split('.').map(Number);
   // The loopback address that components of the venue use among themselves.
-  return { from: OWNERS.get(from ?? 0) ?? 'venue', to: OWNERS.get(to ?? 0) ?? 'venue' };
+  return { from: OWNERS.get(from ?? 0) ?? 'venue', to: OWNERS.get(to ?? 0) ?? 'venue', life: (life ?? 1) - 1 };
 };
 
 export function installNetwork(scheduler: Scheduler): Network {
@@ -123,10 +122,11 @@ export function installNetwork(scheduler: Scheduler): Network {
     });
   }
 
-  const timerLanes = new Map<Owner, Lane>();
+  const timerLanes = new Map<string, Lane>();
   function timersOf(owner: Owner): Lane {
-    const known = timerLanes.get(owner) ?? scheduler.lane(owner, `${owner}/sockets`);
-    timerLanes.set(owner, known);
+    const key = `${owner} ${scheduler.lifeOf(owner)}`;
+    const known = timerLanes.get(key) ?? scheduler.lane(owner, `${owner}/sockets`);
+    timerLanes.set(key, known);
     return known;
   }
 
@@ -244,7 +244,7 @@ export function installNetwork(scheduler: Scheduler): Network {
   }
 
   function connect(socket: InnerSocket, host: string, port: number): void {
-    const { from, to } = ownersOf(host);
+    const { from, to, life } = ownersOf(host);
     const id = nextLink++;
     const lane = scheduler.lane(from, `${to}>${from}#${id}`);
     // eslint-disable-next-line prefer-const -- both need each other
@@ -256,7 +256,7 @@ export function installNetwork(scheduler: Scheduler): Network {
     socket._peername = { address: host, family: 'IPv4', port };
     const service = services.get(`${to}:${port}`);
     const server = servers.get(`${to}:${port}`);
-    if (scheduler.stateOf(from) === 'dead') return;
+    if (scheduler.stateOf(from) === 'dead' || life !== scheduler.lifeOf(from)) return;
     if (service !== undefined)
       return scheduler.lane('database', `${from}>${to}#${id}`).post(latency(from, to), 'connect', () => {
         if (link.isCut) return;
@@ -303,7 +303,7 @@ export function installNetwork(scheduler: Scheduler): Network {
   } as typeof serverListen;
 
   return {
-    host: (from, to) => `127.${NUMBERS[from]}.${NUMBERS[to]}.1`,
+    host: (from, to) => `127.${NUMBERS[from]}.${NUMBERS[to]}.${scheduler.lifeOf(from) + 1}`,
     serve: (to, port, serve) => void services.set(`${to}:${port}`, serve),
     cutAll(owner) {
       for (const link of [...links]) if (link.from === owner || link.to === owner) cutLink(link, owner);
@@ -350,7 +350,7 @@ function simulateTimeout(socket: net.Socket, timers: Lane): () => void {
   };
   socket.setTimeout = (next: number, onTimeout?: () => void) => {
     ms = next;
-    socket.timeout = next;
+    Object.assign(socket, { timeout: next });
     if (onTimeout !== undefined && next > 0) socket.once('timeout', onTimeout);
     if (onTimeout !== undefined && next === 0) socket.removeListener('timeout', onTimeout);
     restart();

@@ -52,6 +52,15 @@ class SimulatedTimer {
   }
 }
 
+/** WebAssembly, which the types of Node omit. */
+interface Wasm {
+  compile: (bytes: unknown) => Promise<object>;
+  instantiate: (source: unknown, imports?: unknown) => Promise<object>;
+  readonly Module: new (bytes: unknown) => object;
+  readonly Instance: new (module: object, imports?: unknown) => object;
+}
+const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
+
 export const realSetImmediate = globalThis.setImmediate;
 export const realSetTimeout = globalThis.setTimeout;
 
@@ -59,7 +68,7 @@ export function takeProcessGlobals(): ProcessGlobals {
   const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = globalThis;
   const before: Timers = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };
   const dateNow = Date.now;
-  const { compile, instantiate } = WebAssembly;
+  const { compile, instantiate } = wasm;
   let timers: Lane | null = null;
   let scheduler: Scheduler | null = null;
   const pending = new Set<NodeJS.Immediate>();
@@ -104,12 +113,13 @@ export function takeProcessGlobals(): ProcessGlobals {
       Object.assign(globalThis, replaced);
       Date.now = () => EPOCH + (scheduler?.now() ?? 0);
       // Compiled on threads otherwise, which would end at any moment.
-      WebAssembly.compile = (bytes) => Promise.resolve(new WebAssembly.Module(bytes as BufferSource));
-      WebAssembly.instantiate = ((source: BufferSource | WebAssembly.Module, imports?: WebAssembly.Imports) => {
-        const module = source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source);
-        const instance = new WebAssembly.Instance(module, imports);
-        return Promise.resolve(source instanceof WebAssembly.Module ? instance : { module, instance });
-      }) as typeof WebAssembly.instantiate;
+      wasm.compile = (bytes) => Promise.resolve(new wasm.Module(bytes));
+      wasm.instantiate = (source, imports) => {
+        const isCompiled = source instanceof wasm.Module;
+        const module = isCompiled ? source : new wasm.Module(source);
+        const instance = new wasm.Instance(module, imports);
+        return Promise.resolve(isCompiled ? instance : { module, instance });
+      };
     },
     async settle() {
       for (;;) {
@@ -123,7 +133,7 @@ export function takeProcessGlobals(): ProcessGlobals {
     restore() {
       Object.assign(globalThis, before);
       Date.now = dateNow;
-      Object.assign(WebAssembly, { compile, instantiate });
+      Object.assign(wasm, { compile, instantiate });
       restoreEngine();
     },
   };

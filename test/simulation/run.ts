@@ -8,7 +8,9 @@ import { createNativeBot, type NativeBot } from './clients/native-bot.js';
 import { createDiary, keyOf, type Diary, type Surroundings } from './clients/surroundings.js';
 import type { SimulationServer } from './database-server.js';
 import { injectFaults } from './faults/inject-faults.js';
-import { checkInvariants, type Violation } from './invariants/check-invariants.js';
+import { checkInvariants } from './invariants/check-invariants.js';
+import type { Violation } from './invariants/evidence.js';
+import { watchJournal } from './invariants/journal-watch.js';
 import { BOTS, BUSY_MS, type ClientAction, type Plan } from './plan.js';
 import { createSimulatedClock } from './simulated-clock.js';
 import { STREAMS } from './streams.js';
@@ -44,6 +46,7 @@ const VARIABLES = {
 };
 const RUN_MS = 60_000;
 const START_PRICE = '60000';
+const JOURNAL_LOOKS = 4;
 
 export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): Promise<RunReport> {
   const { seed, latency } = plan;
@@ -67,11 +70,16 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     const from = scheduler.now();
     const faults = injectFaults(world, plan, createRandom(seed, STREAMS.faults));
     const work = actOut(world, plan.actions, bots);
-    await scheduler.runUntil(from + BUSY_MS);
+    const journal = watchJournal(world);
+    for (let part = 1; part <= JOURNAL_LOOKS; part += 1) {
+      await scheduler.runUntil(from + (BUSY_MS * part) / JOURNAL_LOOKS);
+      await journal.look();
+    }
     await scheduler.drive(faults.healed(), 120_000);
     await scheduler.drive(work, 240_000);
     await scheduler.runUntil(Math.max(from + RUN_MS, scheduler.now()));
-    const violations = await checkInvariants({ world, bots, plan, faults, unhandled, server });
+    await journal.look();
+    const violations = await checkInvariants({ world, bots, plan, faults, unhandled, journal });
     return {
       plan,
       violations,

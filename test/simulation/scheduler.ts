@@ -29,6 +29,8 @@ export interface Scheduler {
   now(): number;
   lane(owner: Owner, name: string): Lane;
   stateOf(owner: Owner): OwnerState;
+  /** How often the owner has been killed. */
+  lifeOf(owner: Owner): number;
   setState(owner: Owner, state: OwnerState): void;
   /** Runs one event; moves time only when none is due. False when nothing is left to run before `until`. */
   step(until?: number): Promise<boolean>;
@@ -68,6 +70,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
   let atThisMoment = 0;
   const waiting = new Set<OwnedLane>();
   const states = new Map<Owner, OwnerState>();
+  const lives = new Map<Owner, number>();
   const digest = createHash('sha256');
   const lines: string[] = [];
 
@@ -79,11 +82,14 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
   };
 
   const stateOf = (owner: Owner): OwnerState => states.get(owner) ?? 'running';
+  const lifeOf = (owner: Owner): number => lives.get(owner) ?? 0;
 
   function lane(owner: Owner, name: string): OwnedLane {
     const queue: Event[] = [];
+    const life = lifeOf(owner);
     const insert = (event: Event): void => {
-      if (stateOf(owner) === 'dead') return;
+      // What is left of a killed process can do nothing more, even after its successor has started.
+      if (stateOf(owner) === 'dead' || life !== lifeOf(owner)) return;
       let at = queue.length;
       while (at > 0 && (queue[at - 1] as Event).at > event.at) at -= 1;
       queue.splice(at, 0, event);
@@ -147,9 +153,12 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
     now: () => now,
     lane,
     stateOf,
+    lifeOf,
     setState(owner, state) {
       states.set(owner, state);
-      if (state === 'dead') for (const each of [...waiting]) if (each.owner === owner) each.clear();
+      if (state !== 'dead') return;
+      lives.set(owner, lifeOf(owner) + 1);
+      for (const each of [...waiting]) if (each.owner === owner) each.clear();
     },
     step,
     async drive(work, limitMs = 120_000) {

@@ -31,6 +31,7 @@ export interface SimulatedVenue {
   readonly log: RecordedLog;
   setNodeFault(fault: NodeFault | null): void;
   configFor(name: ReplicaName): Config;
+  readonly operatorToken: string;
 }
 
 export interface VenueOptions {
@@ -45,6 +46,9 @@ export interface VenueOptions {
 }
 
 export const DATABASE_PORT = 5432;
+const NODE_PATIENCE_MS = 3_000;
+/** A spike of the base fee can be above it. */
+const MAX_FEE = 50n * 10n ** 9n;
 
 const PACE = { SANDBOX_BLOCK_MS: '1000', SANDBOX_IDLE_BLOCK_MS: '1000', SANDBOX_PRICE_MS: '1000', SANDBOX_ORACLE_MS: '500' };
 
@@ -88,6 +92,7 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
   return {
     sandbox,
     log,
+    operatorToken: operator.token(),
     setNodeFault: (next) => void (fault = next),
     configFor(name) {
       const toVenue = (url: string): string => url.replace('127.0.0.1', network.host(name, 'venue'));
@@ -106,6 +111,8 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
         chains: [
           {
             ...chainConfig,
+            nodePatienceMs: NODE_PATIENCE_MS,
+            relayer: chainConfig.relayer && { ...chainConfig.relayer, maxFeePerGas: MAX_FEE },
             rpcUrls: [node],
             wsUrls: hasHeadSubscription ? [node.replace(/^http/, 'ws')] : [],
             backendUrl: toVenue(chainConfig.backendUrl ?? ''),

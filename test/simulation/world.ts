@@ -32,6 +32,8 @@ export interface WorldOptions {
 }
 
 const NAMES: readonly ReplicaName[] = ['replica-1', 'replica-2', 'replica-3'];
+/** Longer than the ticks of the HTTP client's timers. */
+const LIBRARIES_END_MS = 3_000;
 const FIRST_PORT = 8_080;
 
 export async function openWorld(options: WorldOptions): Promise<World> {
@@ -48,7 +50,10 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   let gate: DatabaseGate | null = null;
   const restore = async (): Promise<void> => {
     await gate?.close();
+    for (const owner of [...NAMES, 'venue', 'clients', 'database'] as const) scheduler.setState(owner, 'dead');
     network.restore();
+    // Timers that libraries keep for the whole process end here, so that no run begins with those of the one before.
+    await scheduler.runUntil(scheduler.now() + LIBRARIES_END_MS);
     globals.restore();
   };
   try {
