@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import net from 'node:net';
 import pg from 'pg';
 import type { Latency, SocketEnd } from './network.js';
-import { realSetImmediate, realSetTimeout } from './process-globals.js';
+import { realClearTimeout, realSetImmediate, realSetTimeout } from './process-globals.js';
 import type { Lane, Owner, Scheduler } from './scheduler.js';
 import { EPOCH } from './simulated-clock.js';
 import { rewriteTimes, readLimits, type SessionLimits } from './session-limits.js';
@@ -89,7 +89,7 @@ interface Session {
 }
 
 /** Real milliseconds after which a silent statement is suspected to wait for a lock. */
-const SUSPECT_MS = 4;
+const SUSPECT_MS = 15;
 /** What the server waits before it looks for a deadlock. */
 const DEADLOCK_MS = 1_000;
 
@@ -124,12 +124,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   /** Resolves with true once the session has answered, with false while it waits for a lock. */
   async function answered(session: Session, done: Promise<void>): Promise<boolean> {
     for (;;) {
-      const isDone = await Promise.race([
-        done.then(() => true),
-        new Promise<boolean>((resolve) => void realSetTimeout(() => resolve(false), SUSPECT_MS)),
-      ]);
-      if (isDone) return true;
-      if (session.isOver) return true;
+      if ((await isDoneWithin(done, SUSPECT_MS)) || session.isOver) return true;
       if ((await blockers(session.pid)).length > 0) {
         // The answer may have come between the two.
         await new Promise((resolve) => realSetImmediate(resolve));
@@ -414,6 +409,15 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     },
   };
 }
+
+const isDoneWithin = (done: Promise<void>, ms: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = realSetTimeout(() => resolve(false), ms);
+    void done.then(() => {
+      realClearTimeout(timer);
+      resolve(true);
+    });
+  });
 
 /** Without ids that differ from run to run. */
 const digestOf = (texts: readonly string[]): string =>

@@ -67,6 +67,14 @@ const CLOCK = `
   create function simulated_now() returns timestamptz language sql volatile
     as $$ select to_timestamp((select last_value from public.simulated_ms) / 1000.0) $$;`;
 
+/** Rows are only added: an update would make transactions wait for each other that do not without it. */
+const TRANSITIONS = `
+  create table seen_transitions (subject text not null, before text, after text not null);
+  create function note_job() returns trigger language plpgsql as $$ begin
+    insert into seen_transitions values ('job', case when tg_op = 'UPDATE' then old.state end, new.state); return null; end $$;
+  create trigger note_new_job after insert on relay_jobs for each row execute function note_job();
+  create trigger note_job after update of state on relay_jobs for each row when (old.state is distinct from new.state) execute function note_job();`;
+
 const DEFAULTS = `
   select format('alter table %I alter column %I set default %s', relation.relname, attribute.attname,
     replace(pg_get_expr(own.adbin, own.adrelid), 'clock_timestamp()', 'simulated_now()')) as change
@@ -83,6 +91,7 @@ async function replaceServerClock(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   await client.query(CLOCK);
+  await client.query(TRANSITIONS);
   for (const catalogue of [DEFAULTS, FUNCTIONS]) {
     const { rows } = await client.query<{ change: string }>(catalogue);
     for (const { change } of rows) await client.query(change);

@@ -36,6 +36,22 @@ const MOST_ACTIONS = 30;
 const LEAST_ACTIONS = 8;
 const MOST_FAULTS = 5;
 
+/** A plan that is a part of a drawn one: indexes of the faults and actions that are kept; absent: all. */
+export interface Cutting {
+  readonly seed: number;
+  readonly faults?: readonly number[];
+  readonly actions?: readonly number[];
+}
+
+export function cutPlan({ seed, faults, actions }: Cutting): Plan {
+  const plan = drawPlan(seed);
+  return {
+    ...plan,
+    faults: faults === undefined ? plan.faults : plan.faults.filter((_, at) => faults.includes(at)),
+    actions: actions === undefined ? plan.actions : plan.actions.filter((_, at) => actions.includes(at)),
+  };
+}
+
 export interface PlanOptions {
   /** Absent: drawn. */
   readonly replicas?: number;

@@ -63,6 +63,7 @@ const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssemb
 
 export const realSetImmediate = globalThis.setImmediate;
 export const realSetTimeout = globalThis.setTimeout;
+export const realClearTimeout = globalThis.clearTimeout;
 
 export function takeProcessGlobals(): ProcessGlobals {
   const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = globalThis;

@@ -7,6 +7,8 @@ import { createFacadeBot, type FacadeBot } from './clients/facade-bot.js';
 import { createNativeBot, type NativeBot } from './clients/native-bot.js';
 import { createDiary, keyOf, type Diary, type Surroundings } from './clients/surroundings.js';
 import type { SimulationServer } from './database-server.js';
+import { jobTransitions, watchOrderMachine } from './coverage.js';
+import type { FaultKind } from './faults/fault-table.js';
 import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
@@ -24,7 +26,9 @@ export interface RunReport {
   readonly steps: number;
   readonly simulatedMs: number;
   readonly diary: Diary;
-  readonly faults: readonly string[];
+  readonly faults: readonly FaultKind[];
+  /** Rows of the transition tables, and fault kinds in lane states, that this run reached. */
+  readonly reached: readonly string[];
   /** The last lines of the trace. */
   readonly recent: readonly string[];
 }
@@ -54,6 +58,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
   const onUnhandled = (error: unknown): void => void unhandled.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.on('unhandledRejection', onUnhandled);
   process.on('uncaughtException', onUnhandled);
+  const orders = watchOrderMachine();
   const world = await openWorld({
     server,
     seed,
@@ -88,10 +93,12 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
       simulatedMs: scheduler.now(),
       diary: bots.diary,
       faults: faults.applied(),
+      reached: [...(await jobTransitions(world)), ...orders.seen(), ...faults.met()],
       recent: scheduler.recent(),
     };
   } finally {
     await world.close();
+    orders.stop();
     process.off('unhandledRejection', onUnhandled);
     process.off('uncaughtException', onUnhandled);
   }

@@ -15,8 +15,8 @@ export interface FaultState {
   applied(): readonly FaultKind[];
   /** Replicas that could not be started again, and the like. */
   failures(): readonly string[];
-  /** A name of each replica's life that ended before the run did. */
-  hadKill(): boolean;
+  /** `kind in state`: each state in which a lane was when a fault began. */
+  met(): readonly string[];
 }
 
 /** Takes effect at once; returns what takes it back. Null: it could not take effect. */
@@ -37,6 +37,7 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
   const from = scheduler.now();
   const applied: FaultKind[] = [];
   const failures: string[] = [];
+  const met: string[] = [];
   const open = new Map<Fault, Undo>();
   const work = new Set<Promise<unknown>>();
   const nodeFaults = createNodeFaults({
@@ -196,9 +197,11 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
     clock.after(fault.at, () => {
       const begin = async (): Promise<void> => {
         scheduler.note(`begin ${fault.kind} ${fault.replica} ${fault.amount}`);
+        const states = await laneStates(world);
         const undo = await BEGIN[fault.kind](fault);
         if (undo === null) return;
         applied.push(fault.kind);
+        for (const state of states) met.push(`${fault.kind} in ${state}`);
         open.set(fault, undo);
         clock.after(Math.max(1, fault.at + fault.forMs - (scheduler.now() - from)), () => track(end(fault)));
       };
@@ -216,6 +219,16 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
     },
     applied: () => applied,
     failures: () => failures,
-    hadKill: () => applied.some((kind) => kind === 'replica-killed'),
+    met: () => met,
   };
+}
+
+const STATES = `
+  select distinct state from relay_jobs where not is_over
+  union all select 'blocked' from relay_lanes where fenced_since is not null`;
+
+/** The states of the open jobs; `empty` without one. */
+async function laneStates({ gate }: World): Promise<readonly string[]> {
+  const rows = await gate.read<{ state: string }>(STATES);
+  return rows.length === 0 ? ['empty'] : rows.map(({ state }) => state).sort();
 }
