@@ -1,12 +1,14 @@
 /**
  * Simulates the whole gateway with seeded faults and checks invariants:
  * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n; `--from` goes on after an
- * interruption. `--found` runs the plans that showed a defect once, `--calm` leaves the faults out, `--repeat 20` makes each run so often and
- * compares the traces, `--trace file` writes the events of the last run. Exit code 1: a violation was found.
+ * interruption. `--found` runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
+ * simulated time) set what is drawn otherwise, `--repeat 20` makes each run so often and
+ * compares the traces, `--trace file` writes the events of the last run.
+ * `--sabotage all` breaks the build on purpose, once for each invariant, and counts the runs until it is noticed. Exit code 1: a violation was found.
  */
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { createCampaign } from '../test/simulation/campaign.js';
+import { createCampaign, proveInvariants } from '../test/simulation/campaign.js';
 import { startSimulationServer } from '../test/simulation/database-server.js';
 import { FOUND_PLANS } from '../test/simulation/found-plans.js';
 import { cutPlan, drawPlan, type Plan } from '../test/simulation/plan.js';
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     from: { type: 'string', default: '0' },
     repeat: { type: 'string', default: '1' },
     replicas: { type: 'string' },
+    seconds: { type: 'string' },
     sabotage: { type: 'string' },
     trace: { type: 'string' },
     found: { type: 'boolean', default: false },
@@ -38,16 +41,25 @@ const from = whole('from', values.from);
 const endless = values.minutes === undefined ? 1 : Number.MAX_SAFE_INTEGER;
 const runs = values.runs === undefined ? endless : whole('runs', values.runs);
 const minutes = values.minutes === undefined ? Infinity : whole('minutes', values.minutes);
-const options = { areFaultsOff: values.calm, ...(values.replicas === undefined ? {} : { replicas: whole('replicas', values.replicas) }) };
+const options = {
+  areFaultsOff: values.calm,
+  ...(values.replicas === undefined ? {} : { replicas: whole('replicas', values.replicas) }),
+  ...(values.seconds === undefined ? {} : { runMs: whole('seconds', values.seconds) * 1_000 }),
+};
 
 function* plans(): Generator<Plan> {
   if (values.found) return yield* FOUND_PLANS.map(cutPlan);
   for (let run = from; run < from + runs; run += 1) yield drawPlan(seed + run, options);
 }
 
+const MOST_SABOTAGED = 1_000;
+
 const server = await startSimulationServer();
-const lines: string[] = [];
-try {
+
+/** True if everything held. */
+async function main(): Promise<boolean> {
+  if (values.sabotage === 'all') return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_SABOTAGED : runs });
+  const lines: string[] = [];
   const campaign = await createCampaign({
     server,
     write,
@@ -63,7 +75,11 @@ try {
   }
   campaign.report();
   if (values.trace !== undefined) writeFileSync(values.trace, `${lines.join('\n')}\n`);
-  process.exitCode = campaign.hasFailed() ? 1 : 0;
+  return !campaign.hasFailed();
+}
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
 } finally {
   await server.stop();
 }

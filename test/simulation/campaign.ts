@@ -128,3 +128,26 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
     hasFailed: () => failed > 0,
   };
 }
+
+export interface ProofOptions extends Pick<CampaignOptions, 'server' | 'write'> {
+  readonly seed: number;
+  /** After so many runs a broken build counts as unnoticed. */
+  readonly runs: number;
+}
+
+/** Breaks the build once for each row of the table; true if every one was noticed by the invariant that it breaks. */
+export async function proveInvariants({ server, write, seed, runs }: ProofOptions): Promise<boolean> {
+  let isProven = true;
+  for (const [name, { breaks, begin }] of Object.entries(SABOTAGES)) {
+    let after = 0;
+    let isNoticed = false;
+    while (!isNoticed && after < runs) {
+      const { violations } = await runPlan({ server, plan: drawPlan(seed + after), sabotage: begin });
+      after += 1;
+      isNoticed = violations.some(({ invariant }) => invariant === breaks);
+    }
+    isProven &&= isNoticed;
+    write(`${name.padEnd(32)} ${isNoticed ? `noticed after ${after}` : `NOT noticed in ${after}`} runs: ${breaks}`);
+  }
+  return isProven;
+}

@@ -61,6 +61,8 @@ interface Trip {
   readonly frames: readonly Frame[];
   readonly texts: readonly string[];
   readonly isWrite: boolean;
+  /** It reads the server's clock, or a default or trigger of its tables does. */
+  readonly asksTime: boolean;
   readonly limits: SessionLimits;
   readonly label: string;
 }
@@ -180,7 +182,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     if (fate !== 'none') scheduler.note(`fault ${typeof fate === 'object' ? 'slow-answer' : fate}`);
     if (fate === 'cut-before') return endSession(session, 'cut');
     if (fate === 'serialisation') return refuse(session, trip);
-    if (trip.isWrite) await setServerClock();
+    if (trip.asksTime) await setServerClock();
     const done = readyOnce(session);
     session.real.write(Buffer.concat(trip.frames.map(encodeFrame)));
     if (trip.label === 'goodbye') {
@@ -327,7 +329,14 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     const [first] = frames;
     const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : digestOf(texts);
     const isWrite = texts.some((text) => /\b(?:insert|update|delete|commit|rollback|notify|pg_notify|unlock|clock_timestamp|truncate)\b/i.test(text));
-    return { frames: sent, texts, isWrite: isWrite || kind === 'goodbye', limits: readLimits(session.limits, texts), label: kind };
+    return {
+      frames: sent,
+      texts,
+      isWrite: isWrite || kind === 'goodbye',
+      asksTime: texts.some((text) => ASKS_TIME.test(text)),
+      limits: readLimits(session.limits, texts),
+      label: kind,
+    };
   }
 
   function accept(end: SocketEnd): void {
@@ -425,6 +434,9 @@ const digestOf = (texts: readonly string[]): string =>
     .update(texts.join(';').replace(/[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g, 'id'))
     .digest('hex')
     .slice(0, 10);
+
+/** Tables whose defaults and triggers ask for the time, and statements that do so themselves. */
+const ASKS_TIME = /clock_timestamp|\b(?:insert into|update) "?(?:journal|orders|relay_jobs|deployment)\b/i;
 
 /** Startup, password, query, sync, goodbye. */
 const ENDS_TRIP: ReadonlySet<string> = new Set(['', 'p', 'Q', 'S', 'X']);

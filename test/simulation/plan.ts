@@ -9,6 +9,9 @@ export interface Plan {
   readonly hasHeadSubscription: boolean;
   /** Share of messages that take longer than no time, and the longest of them in ms. */
   readonly latency: { readonly share: number; readonly mostMs: number };
+  /** Clients act and faults begin within this time; the rest of the run lets everything end. */
+  readonly busyMs: number;
+  readonly runMs: number;
   readonly actions: readonly ClientAction[];
   readonly faults: readonly Fault[];
 }
@@ -30,8 +33,9 @@ export interface ClientAction {
 }
 
 export const BOTS = { facade: 3, native: 2 } as const;
-/** Clients act and faults begin within this time; the rest of the run lets everything end. */
-export const BUSY_MS = 32_000;
+const RUN_MS = 60_000;
+/** Share of the run in which clients act. */
+const BUSY_SHARE = 0.55;
 const MOST_ACTIONS = 30;
 const LEAST_ACTIONS = 8;
 const MOST_FAULTS = 5;
@@ -56,9 +60,12 @@ export interface PlanOptions {
   /** Absent: drawn. */
   readonly replicas?: number;
   readonly areFaultsOff?: boolean;
+  /** Simulated time after the set-up. */
+  readonly runMs?: number;
 }
 
-export function drawPlan(seed: number, { replicas, areFaultsOff = false }: PlanOptions = {}): Plan {
+export function drawPlan(seed: number, { replicas, areFaultsOff = false, runMs = RUN_MS }: PlanOptions = {}): Plan {
+  const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
   const hasHeadSubscription = random.chance(0.5);
@@ -67,22 +74,24 @@ export function drawPlan(seed: number, { replicas, areFaultsOff = false }: PlanO
     { share: 0.2, mostMs: 15 },
     { share: 0.5, mostMs: 60 },
   ]);
-  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random)).sort((a, b) => a.at - b.at);
-  const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs: BUSY_MS }));
+  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random, busyMs)).sort((a, b) => a.at - b.at);
+  const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
   return {
     seed,
     replicas: replicas ?? count,
     hasHeadSubscription,
     latency,
+    busyMs,
+    runMs,
     actions,
     faults: areFaultsOff ? [] : faults.sort((a, b) => a.at - b.at),
   };
 }
 
-function drawAction(random: Random): ClientAction {
+function drawAction(random: Random, busyMs: number): ClientAction {
   const door = random.chance(0.65) ? 'facade' : 'native';
   return {
-    at: random.int(0, BUSY_MS),
+    at: random.int(0, busyMs),
     door,
     bot: random.int(0, BOTS[door] - 1),
     kind: random.pick(door === 'facade' ? FACADE_KINDS : NATIVE_KINDS),

@@ -13,7 +13,7 @@ import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
 import { watchJournal } from './invariants/journal-watch.js';
-import { BOTS, BUSY_MS, type ClientAction, type Plan } from './plan.js';
+import { BOTS, type ClientAction, type Plan } from './plan.js';
 import { createSimulatedClock } from './simulated-clock.js';
 import { STREAMS } from './streams.js';
 import { openWorld, type World } from './world.js';
@@ -38,7 +38,7 @@ export interface RunOptions {
   readonly plan: Plan;
   readonly onLine?: (line: string) => void;
   /** Called with the world before anything happens: a build that is broken on purpose. */
-  readonly sabotage?: (world: World) => void;
+  readonly sabotage?: (world: World) => Promise<void>;
 }
 
 const VARIABLES = {
@@ -48,7 +48,6 @@ const VARIABLES = {
   RATE_LIMIT_AGENT_WRITES: '1000000',
   FACADE_HOLD_MS: '4000',
 };
-const RUN_MS = 60_000;
 const START_PRICE = '60000';
 const JOURNAL_LOOKS = 4;
 
@@ -69,7 +68,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     ...(onLine && { onLine }),
   });
   try {
-    sabotage?.(world);
+    await sabotage?.(world);
     const { scheduler } = world;
     const bots = await scheduler.drive(prepareBots(world, seed));
     const from = scheduler.now();
@@ -77,12 +76,12 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     const work = actOut(world, plan.actions, bots);
     const journal = watchJournal(world);
     for (let part = 1; part <= JOURNAL_LOOKS; part += 1) {
-      await scheduler.runUntil(from + (BUSY_MS * part) / JOURNAL_LOOKS);
+      await scheduler.runUntil(from + (plan.busyMs * part) / JOURNAL_LOOKS);
       await journal.look();
     }
     await scheduler.drive(faults.healed(), 120_000);
     await scheduler.drive(work, 240_000);
-    await scheduler.runUntil(Math.max(from + RUN_MS, scheduler.now()));
+    await scheduler.runUntil(Math.max(from + plan.runMs, scheduler.now()));
     await journal.look();
     const violations = await checkInvariants({ world, bots, plan, faults, unhandled, journal });
     return {

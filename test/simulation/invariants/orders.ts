@@ -31,12 +31,16 @@ export const viewEqualsChain: Invariant = async ({ world, bots }) => {
   return complaints;
 };
 
-/** States that a wish's orders may be in after the client has been given this answer, while no block was taken back. */
-const LATER: Readonly<Record<string, readonly string[]>> = {
-  filled: ['filled'],
-  resting: ['open', 'filled', 'canceled'],
-  open: ['open', 'filled', 'canceled'],
-  canceled: ['canceled', 'filled', 'rejected'],
+/**
+ * What must hold for the orders of a wish after the client has been given this answer, while no block was taken back. `resting` and `open`
+ * are also answered for an order that is on its way, so it may still end in any state; several orders can belong to one wish.
+ */
+const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = {
+  filled: (states) => states.includes('filled'),
+  resting: (states) => states.length > 0 && !states.includes('prepared'),
+  open: (states) => states.length > 0 && !states.includes('prepared'),
+  canceled: (states) => states.every((state) => !['open', 'pending', 'prepared'].includes(state)),
+  rejected: (states) => states.every((state) => !['open', 'pending', 'filled'].includes(state)),
 };
 const EXECUTED: ReadonlySet<string> = new Set(['filled', 'open', 'pending', 'timed_out']);
 const REPEATED = /nonce/i;
@@ -58,8 +62,8 @@ function judge(wish: Wish, rows: readonly OrderRow[], { exchange, areBlocksFinal
     if (wish.door === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id)) complaints.push(`${story}: order ${id} does not exist`);
   const states = own.map(({ status }) => status);
   for (const { status } of wish.answers) {
-    const allowed = LATER[status];
-    if (areBlocksFinal && allowed !== undefined && states.some((state) => !allowed.includes(state)))
+    const holds = wish.door === 'facade' ? LATER[status] : undefined;
+    if (areBlocksFinal && holds?.(states) === false)
       complaints.push(`${story}: after ${status} its orders are ${states.join(', ')}`);
   }
   const last = wish.answers.at(-1)?.status ?? 'silence';
