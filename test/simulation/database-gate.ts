@@ -37,7 +37,7 @@ export interface DatabaseGate {
   connections(owner: Owner): number;
   /** While it is down, every connection is ended and every new one refused. */
   setDown(isDown: boolean): Promise<void>;
-  /** Reads the database beside the replicas, without an event. */
+  /** Reads the database beside the replicas. */
   read<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
@@ -385,6 +385,11 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     end.onClose = () => session.requests.post(0, 'gone', () => endSession(session, null));
   }
 
+  /** Work on the real server is an event too: nothing else may run meanwhile. */
+  const control = scheduler.lane('world', 'database/control');
+  const inEvent = <Result>(label: string, work: () => Promise<Result>): Promise<Result> =>
+    new Promise((resolve, reject) => control.post(0, label, () => work().then(resolve, reject)));
+
   return {
     accept,
     setFault: (next) => void (fault = next),
@@ -395,18 +400,21 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
         session.requests.post(0, 'killed', () => endSession(session, null));
       }
     },
-    async terminate(owner, choose) {
-      const own = [...sessions].filter((session) => session.end.from === owner && session.pid !== 0);
-      const session = own[choose(own.length)];
-      if (session === undefined) return false;
-      await dismiss(session, '57P01', 'terminating connection due to administrator command');
-      return true;
-    },
-    read: async <Row extends object>(sql: string, values: readonly unknown[] = []) => (await observer.query<Row>(sql, [...values])).rows,
-    async setDown(next) {
-      isDown = next;
-      if (next) for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
-    },
+    terminate: (owner, choose) =>
+      inEvent('terminate', async () => {
+        const own = [...sessions].filter((session) => session.end.from === owner && session.pid !== 0);
+        const session = own[choose(own.length)];
+        if (session === undefined) return false;
+        await dismiss(session, '57P01', 'terminating connection due to administrator command');
+        return true;
+      }),
+    read: <Row extends object>(sql: string, values: readonly unknown[] = []) =>
+      inEvent('read', async () => (await observer.query<Row>(sql, [...values])).rows),
+    setDown: (next) =>
+      inEvent(next ? 'down' : 'up', async () => {
+        isDown = next;
+        if (next) for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
+      }),
     connections: (owner) => [...sessions].filter((session) => session.end.from === owner).length,
     async close() {
       for (const session of [...sessions]) {

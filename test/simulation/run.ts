@@ -68,7 +68,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     ...(onLine && { onLine }),
   });
   try {
-    await sabotage?.(world);
+    if (sabotage) await world.scheduler.drive(sabotage(world));
     const { scheduler } = world;
     const bots = await scheduler.drive(prepareBots(world, seed));
     const from = scheduler.now();
@@ -77,12 +77,12 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     const journal = watchJournal(world);
     for (let part = 1; part <= JOURNAL_LOOKS; part += 1) {
       await scheduler.runUntil(from + (plan.busyMs * part) / JOURNAL_LOOKS);
-      await journal.look();
+      await scheduler.drive(journal.look());
     }
     await scheduler.drive(faults.healed(), 120_000);
     await scheduler.drive(work, 240_000);
     await scheduler.runUntil(Math.max(from + plan.runMs, scheduler.now()));
-    await journal.look();
+    await scheduler.drive(journal.look());
     const violations = await checkInvariants({ world, bots, plan, faults, unhandled, journal });
     return {
       plan,
@@ -92,7 +92,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
       simulatedMs: scheduler.now(),
       diary: bots.diary,
       faults: faults.applied(),
-      reached: [...(await jobTransitions(world)), ...orders.seen(), ...faults.met()],
+      reached: [...(await scheduler.drive(jobTransitions(world))), ...orders.seen(), ...faults.met()],
       recent: scheduler.recent(),
     };
   } finally {

@@ -134,7 +134,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
   }
 
   async function step(until = Infinity): Promise<boolean> {
-    await settle();
+    await inRealTime(settle(), 'code of the process');
     onStep?.();
     const ready = due(until);
     if (ready.length === 0) return false;
@@ -145,7 +145,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
     atThisMoment += 1;
     if (atThisMoment > MOST_AT_ONE_MOMENT) throw new Error(`time stands still at ${now} ms: ${lines.slice(-8).join(' | ')}`);
     note(`${now} ${chosen.name} ${event.label}`);
-    await event.run();
+    await inRealTime(Promise.resolve(event.run()), `${chosen.name} ${event.label}`);
     return true;
   }
 
@@ -182,4 +182,20 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
     recent: () => lines.slice(-RECENT_LINES),
     hash: () => digest.copy().digest('hex'),
   };
+}
+
+/** Real time in which an event must end: a simulation that waits for itself is reported, not waited for. */
+const PATIENCE_MS = 60_000;
+const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis;
+
+async function inRealTime(work: Promise<unknown>, what: string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<never>((_resolve, reject) => {
+    timer = startTimer(() => reject(new Error(`${what} does not end`)), PATIENCE_MS);
+  });
+  try {
+    await Promise.race([work, tooLate]);
+  } finally {
+    stopTimer(timer);
+  }
 }

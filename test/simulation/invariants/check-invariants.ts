@@ -47,7 +47,7 @@ export async function checkInvariants(evidence: Evidence): Promise<Violation[]> 
 async function untilAtRest(evidence: Evidence): Promise<void> {
   const { scheduler } = evidence.world;
   const end = scheduler.now() + SETTLE_LIMIT_MS;
-  while (scheduler.now() < end && !(await isAtRest(evidence))) await scheduler.runUntil(scheduler.now() + LOOK_EVERY_MS);
+  while (scheduler.now() < end && !(await scheduler.drive(isAtRest(evidence)))) await scheduler.runUntil(scheduler.now() + LOOK_EVERY_MS);
 }
 
 const OPEN = `
@@ -57,9 +57,9 @@ const OPEN = `
     (select block_hash from chain_cursors where chain = $1) as hash`;
 
 /** No open job, no blocked lane, and the index is where the chain is. */
-async function isAtRest({ world: { gate, venue, scheduler } }: Evidence): Promise<boolean> {
+async function isAtRest({ world: { gate, venue } }: Evidence): Promise<boolean> {
   const [row] = await gate.read<{ jobs: number; fenced: number; cursor: string; hash: string }>(OPEN, [SLUG]);
   const [chain] = venue.sandbox.chains;
-  const head = await scheduler.drive(Promise.resolve(chain?.node.head()));
+  const head = await chain?.node.head();
   return row?.jobs === 0 && row.fenced === 0 && row.hash === head?.hash;
 }
