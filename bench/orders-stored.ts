@@ -41,7 +41,7 @@ async function store(db: pg.Client, id: string, from: number, to: number): Promi
   const range = [from + 1, to, id];
   const other = `'0xee' || lpad(to_hex(n % 5000), 38, '0')`;
   await db.query(
-    `insert into orders (chain, trader, order_key, home_key, status, is_live, requested_block, state, agent)
+    `insert into orders (chain, trader, order_key, first_key, status, is_live, requested_block, state, agent)
      select chain, ${other}, 'resting:' || n, 'resting:' || n, case when n % 50 = 0 then status else 'filled' end, n % 50 = 0, requested_block, state, agent
      from orders, generate_series($1::int, $2::int) n where orders.id = $3`,
     range,

@@ -27,7 +27,7 @@ async function readSandbox() {
 }
 
 // The native API: an agent that signs and sends its own transactions.
-async function nativeSide(onSent) {
+async function nativeSide() {
   const { createClient } = await loading;
   const { rpcUrl } = chains.find((each) => each.chain === chain);
   const client = createClient({ url, chain, agent: account('agent').privateKey, rpc: rpcUrl, limits: { maxCollateral: '500' } });
@@ -36,11 +36,7 @@ async function nativeSide(onSent) {
     status === 'filled' ? `${shorten(fill.size)} at ${shorten(fill.price)}` : fail(`${status} ${reason}`);
   let [opened, rested] = [null, null];
   return {
-    'open at the market': async () => {
-      const sent = await client.send(await client.prepare('createOrder', { ...order, type: 'market' }));
-      onSent();
-      return filled((opened = await client.wait(sent)));
-    },
+    'open at the market': async () => filled((opened = await client.execute('createOrder', { ...order, type: 'market' }))),
     'rest a limit order': async () => {
       const price = shorten(Number(opened.fill.price) * 0.8);
       rested = await client.execute('createOrder', { ...order, type: 'limit', price });
@@ -103,8 +99,8 @@ const began = performance.now();
 const results = [];
 const WIDTH = 42;
 
-/** Runs the steps of one side, each printed in the column of that side. */
-async function run(column, steps) {
+/** Runs the steps of one side, each printed in the column of that side and reported to `onStep`. */
+async function run(column, steps, onStep = () => undefined) {
   for (const [name, work] of Object.entries(steps)) {
     const since = performance.now();
     const [outcome, isOk] = await work().then(
@@ -117,19 +113,20 @@ async function run(column, steps) {
     console.log(
       `${((now - began) / 1000).toFixed(1).padStart(5)} s  ${column === 0 ? line.padEnd(WIDTH) : ' '.repeat(WIDTH) + line}`.trimEnd(),
     );
+    onStep();
     if (!isOk) return; // the steps after it need what it made
   }
 }
 
 console.log(`Watch it: ${url}/ and ${url}/account\n`);
 console.log(`         ${'native API, 0.05 BTC'.padEnd(WIDTH)}Hyperliquid client, 0.5 ETH`);
-let onSent = () => undefined;
-const sent = new Promise((resolve) => (onSent = resolve));
-const native = await nativeSide(onSent);
-const firstRun = run(0, native);
-// The other client is loaded while the oracle answers the first order.
-await Promise.race([sent, firstRun]);
-await Promise.all([firstRun, facadeSide().then((steps) => run(1, steps))]);
+const native = await nativeSide();
+let onFirst = () => undefined;
+const first = new Promise((resolve) => (onFirst = resolve));
+const nativeRun = run(0, native, onFirst);
+// Loading the other client blocks this process for a while: the first fill is shown before.
+await first;
+await Promise.all([nativeRun, facadeSide().then((steps) => run(1, steps))]);
 
 const cell = (name, column) => {
   const found = results.find((each) => each.name === name && each.column === column);

@@ -42,8 +42,10 @@ const READY_POLL_MS = 50;
 /** Starts the venue and, in front of it, the gateway as in production. Resolves when `/ready` answers 200. */
 export async function assembleSandbox(options: AssembleOptions, ground: Ground): Promise<Sandbox> {
   const { settings, lifecycle, clock, log, write } = options;
-  const { http, folder, database, server } = ground;
+  const { http, folder, setAside, database, server } = ground;
   const progress = createProgress(() => clock.now(), write);
+  if (setAside !== null)
+    progress.step(`the data in ${folder.root} was made by a pre-release; starting afresh (it was moved to ${setAside})`);
   const [store, venue] = await bothOrNeither(
     startStore({ lifecycle, clock, log }, database, server),
     startVenue(lifecycle, { settings, folder, clock, log, progress, isWatched: watchClients(http, clock) }),

@@ -5,7 +5,7 @@ import { StartError } from '../core/errors.js';
 
 export interface DataFolder {
   readonly root: string;
-  readonly postgres: string;
+  readonly database: string;
   chain(slug: string): string | null;
   /** Null if nothing is kept. */
   readonly prices: string | null;
@@ -19,7 +19,7 @@ export function openDataFolder(chosen: string | undefined): DataFolder {
   const root = chosen === undefined ? temporary() : lasting(path.resolve(chosen));
   return {
     root,
-    postgres: path.join(root, 'postgres'),
+    database: path.join(root, 'database'),
     chain: (slug) => (chosen === undefined ? null : path.join(root, 'chains', slug)),
     prices: chosen === undefined ? null : path.join(root, 'prices.json'),
     remove: () => chosen === undefined && rmSync(root, { recursive: true, force: true }),

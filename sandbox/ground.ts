@@ -8,12 +8,15 @@ import type { Logger } from '../core/ports/log.js';
 import type { Lifecycle } from '../app/lifecycle.js';
 import { listen, type Listening } from '../http/listen.js';
 import { findPackage, openDataFolder, type DataFolder } from './data-folder.js';
+import { setAsidePreRelease } from './pre-release-data.js';
 import type { SandboxSettings } from './settings.js';
 
 /** What a start needs first, and what takes long without our processor: while the database server starts, the rest can be loaded. */
 export interface Ground {
   readonly http: Listening;
   readonly folder: DataFolder;
+  /** Where the data of a pre-release was moved; null if there was none. */
+  readonly setAside: string | null;
   readonly database: DatabaseConfig;
   /** Absent for an external database. Its files are being copied, or it runs. */
   readonly server?: Promise<EmbeddedPostgres>;
@@ -41,8 +44,9 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
     () => openDataFolder(settings.SANDBOX_DATA),
     (made) => made.remove(),
   );
+  const setAside = await setAsidePreRelease(folder.root, { clock, log, signal: lifecycle.stopping });
   const database = databaseOf(settings, folder);
-  if (database.kind !== 'embedded') return { http, folder, database };
+  if (database.kind !== 'embedded') return { http, folder, setAside, database };
   const options = { ...database, clock, log, signal: lifecycle.stopping, patterns: patternFolder() };
   let onWaiting = (): void => undefined;
   const waiting = new Promise<void>((resolve) => (onWaiting = resolve));
@@ -54,7 +58,7 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
   const opened = server.catch(() => undefined); // a failure is met where the database is opened
   // Loading modules blocks the event loop, so the copy begins before it.
   await Promise.race([waiting, opened]);
-  return { http, folder, database, server };
+  return { http, folder, setAside, database, server };
 }
 
 /** Each chain of the sandbox has one relayer. */
@@ -63,7 +67,7 @@ function databaseOf(settings: SandboxSettings, folder: DataFolder): DatabaseConf
   const limits = databaseLimits(settings);
   const poolSize = poolSizeFor(DATABASE_POOL, { chains: SANDBOX_CHAINS.length, wallets: SANDBOX_CHAINS.length });
   if (DATABASE_URL !== undefined) return { ...DATABASE_URL, poolSize, limits };
-  return { kind: 'embedded', folder: folder.postgres, durable: SANDBOX_DATA !== undefined, poolSize, limits };
+  return { kind: 'embedded', folder: folder.database, durable: SANDBOX_DATA !== undefined, poolSize, limits };
 }
 
 /** Where tools keep what they can make again; `npm ci` clears it. */

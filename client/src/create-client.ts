@@ -12,7 +12,7 @@ import { createSender, type FeeLimits, type Sender } from './send-transaction.js
 import { newNonce, signatureHeaders, signRequest, type SigningDomain } from './sign-request.js';
 import type { Limits } from './verify-context.js';
 import { openStream, type Cursors, type Stream, type StreamOptions } from './stream.js';
-import { createWriter, type Writer } from './write.js';
+import { createWriter, type Signing, type Writer } from './write.js';
 
 export interface ClientOptions {
   /** Address of the gateway, without `/v1`. */
@@ -178,7 +178,7 @@ async function requireSigning(
   reader: ChainReader | null,
   sender: Sender | null,
   { chainId }: ChainFacts,
-): Promise<{ readonly agent: Signer; readonly reader: ChainReader; readonly sender: Sender }> {
+): Promise<Signing> {
   if (agent === null) throw new ClientError('Only a client with an agent verifies and sends transactions.');
   if (reader === null || sender === null)
     throw new ClientError('Verifying and sending need `rpc`: what the gateway says is checked on the chain.');

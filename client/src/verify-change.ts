@@ -125,12 +125,11 @@ async function verifyReplacement(context: Context, asked: UpdateOrderRequest, ol
   requireSame('REFERRER', 'the transaction names another referrer', NO_REFERRER, referrer);
   requireChanges(asked, old, { price: trade.openPrice, tp: trade.tp, sl: trade.sl, slippageP });
   const collateral = await collateralOf(context, old);
-  if (asked.size !== undefined)
-    return requireSize(
-      context,
-      { ...asked, size: asked.size, price: trade.openPrice, leverage: BigInt(old.leverage), collateral, tolerance: 0n },
-      trade.collateralAmount,
-    );
+  if (asked.size !== undefined) {
+    const collateralUsd = await context.reader.collateralPriceUsd(collateral.index);
+    const sized = { size: asked.size, price: trade.openPrice, leverage: BigInt(old.leverage), collateral, collateralUsd, tolerance: 0n };
+    return requireSize(context, sized, trade.collateralAmount);
+  }
   requireSameSize(old, trade, collateral);
   requireAffordable(context, collateral, trade.collateralAmount);
 }
@@ -158,7 +157,9 @@ function requireSameSize(
 async function requireKeptSize(context: Context, { size }: UpdateOrderRequest, trade: StoredTrade, price: bigint): Promise<void> {
   const collateral = await collateralOf(context, trade);
   if (size === undefined) return requireSameSize(trade, { ...trade, openPrice: price }, collateral);
-  await requireSize(context, { size, price, leverage: BigInt(trade.leverage), collateral, tolerance: SIZE_DRIFT }, trade.collateralAmount);
+  const collateralUsd = await context.reader.collateralPriceUsd(collateral.index);
+  const sized = { size, price, leverage: BigInt(trade.leverage), collateral, collateralUsd, tolerance: SIZE_DRIFT };
+  requireSize(context, sized, trade.collateralAmount);
 }
 
 async function collateralOf({ reader }: Context, { collateralIndex }: StoredTrade) {

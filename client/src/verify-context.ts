@@ -127,21 +127,31 @@ export async function requireCollateral({ reader }: Context, asked: string | und
   return found;
 }
 
+/** Reads and checks at the same time, because each is a round trip. Of several failures the first in the list is thrown, whichever came first. */
+export async function together<Checks extends readonly Promise<unknown>[]>(
+  checks: readonly [...Checks],
+): Promise<{ [At in keyof Checks]: Awaited<Checks[At]> }> {
+  await Promise.allSettled(checks);
+  for (const check of checks) await check;
+  return Promise.all(checks);
+}
+
 export interface Sized {
   readonly size: string;
   readonly price: bigint;
   readonly leverage: bigint;
   readonly collateral: CollateralOnChain;
+  /** 1e8. */
+  readonly collateralUsd: bigint;
   /** In millionths, besides that of the collateral's price. */
   readonly tolerance: bigint;
 }
 
 /** Size × price ÷ leverage ÷ the collateral's price must be the collateral that the transaction takes. */
-export async function requireSize(context: Context, sized: Sized, found: bigint): Promise<void> {
-  const { collateral, price, leverage, tolerance } = sized;
+export function requireSize(context: Context, sized: Sized, found: bigint): void {
+  const { collateral, collateralUsd, price, leverage, tolerance } = sized;
   const base = units('size', sized.size, BASE_DECIMALS);
-  const usd = await context.reader.collateralPriceUsd(collateral.index);
-  const divisor = usd * leverage * 10n ** BigInt(PRICE_DECIMALS + BASE_DECIMALS);
+  const divisor = collateralUsd * leverage * 10n ** BigInt(PRICE_DECIMALS + BASE_DECIMALS);
   const expected = divideUp(base * price * 10n ** BigInt(collateral.decimals) * 1_000n * 10n ** 8n, divisor);
   const show = (amount: bigint): string => `${toText(amount, collateral.decimals)} ${collateral.symbol}`;
   if (!isWithin(expected, found, tolerance + COLLATERAL_DRIFT, 1n))

@@ -14,6 +14,7 @@ import {
   requirePrice,
   requireSize,
   slippageUnits,
+  together,
   toleranceOf,
   type Context,
 } from './verify-context.js';
@@ -37,8 +38,6 @@ export async function verifyOpening(
   requireOwnBound(asked, context.limits);
   const leverage = leverageUnits(asked.leverage);
   requireBlank(context, trade);
-  await requireMarket(context, asked.market, trade.pairIndex);
-  await requireLivePair(context, trade.pairIndex);
   requireSame('SIDE', 'the transaction opens the other side', asked.side, trade.long ? 'long' : 'short');
   requireSame('TYPE', 'the transaction is of another type', TRADE_TYPES[asked.type], trade.tradeType);
   requireSame('LEVERAGE', 'the leverage is another', leverage, BigInt(trade.leverage));
@@ -47,10 +46,15 @@ export async function verifyOpening(
   const wanted = asked.slippage === undefined ? DEFAULT_ORDER_SLIPPAGE : slippageUnits(asked.slippage);
   requireSame('SLIPPAGE', 'the slippage is another, in thousandths of a percent', wanted, slippageP);
   requireSame('REFERRER', 'the transaction names another referrer', asked.referrer ?? NO_REFERRER, referrer);
-  const collateral = await requireCollateral(context, asked.collateral, trade.collateralIndex);
-  const price = await requireOpenPrice(context, asked, trade.openPrice);
+  const [, , collateral, price, collateralUsd] = await together([
+    requireMarket(context, asked.market, trade.pairIndex),
+    requireLivePair(context, trade.pairIndex),
+    requireCollateral(context, asked.collateral, trade.collateralIndex),
+    requireOpenPrice(context, asked, trade.openPrice),
+    context.reader.collateralPriceUsd(trade.collateralIndex),
+  ]);
   const tolerance = asked.type === 'market' ? toleranceOf(context) : 0n;
-  await requireSize(context, { size: asked.size, price, leverage, collateral, tolerance }, trade.collateralAmount);
+  requireSize(context, { size: asked.size, price, leverage, collateral, collateralUsd, tolerance }, trade.collateralAmount);
 }
 
 /** Answers the price that the size is worth. A market order is sized at the price of now, whatever price it expects. */

@@ -70,7 +70,14 @@ export interface WriterOptions {
   readonly now: () => number;
   readonly limits: Limits;
   readonly referrer: Hex | undefined;
-  readonly signing: () => Promise<{ readonly agent: Signer; readonly reader: ChainReader; readonly sender: Sender }>;
+  readonly signing: () => Promise<Signing>;
+}
+
+/** What verifying and sending need, once the node is known to be one of the chain. */
+export interface Signing {
+  readonly agent: Signer;
+  readonly reader: ChainReader;
+  readonly sender: Sender;
 }
 
 export function createWriter({ api, chain, trader, now, limits, referrer, signing }: WriterOptions): Writer {
@@ -110,8 +117,9 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
     position: () => Promise.resolve(requireView(view, isPositionView)),
   });
 
-  const verifyPrepared: Writer['verify'] = async (prepared, asked = prepared.asked) => {
-    const { agent, reader } = await signing();
+  const verifyPrepared: Writer['verify'] = async (prepared, asked) => verifyWith(await signing(), prepared, asked);
+
+  const verifyWith = async ({ agent, reader }: Signing, prepared: Prepared, asked = prepared.asked): Promise<Verified> => {
     verifyOrder(asked, prepared.order);
     if (prepared.transaction === null) {
       requireNothingToDo(asked);
@@ -122,15 +130,15 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
   };
 
   const send: Writer['send'] = async (prepared) => {
-    const { sender } = await signing();
-    await verifyPrepared(prepared);
+    const tools = await signing();
+    await verifyWith(tools, prepared);
     const { operation } = prepared.asked;
     if (prepared.transaction === null) return { operation, hash: null, order: prepared.order };
     const { id, clientId } = prepared.order?.status === 'prepared' ? prepared.order : { id: null, clientId: null };
     // An order with a name is asked for again after a crash. The gateway gives its transaction out again until it knows a hash, so it gets
     // to know it before the transaction leaves: one that is sent without that could be sent twice.
     const announce = id === null || clientId === null ? undefined : (txHash: Hex) => api.submitOrder({ id, txHash });
-    const hash = await sender.send(prepared.transaction, announce);
+    const hash = await tools.sender.send(prepared.transaction, announce);
     if (id !== null && announce === undefined) await report(id, hash);
     return { operation, hash, order: prepared.order };
   };

@@ -7,7 +7,7 @@ type Hex = `0x${string}`;
 
 /**
  * An order's key on chain: a market request by its pending index, a resting order by its trade slot, a TP/SL by its position's slot. The first two
- * are unique; a TP/SL key passes from one order to the next, so the home key of a repeated TP/SL order includes its transaction.
+ * are unique; a TP/SL key passes from one order to the next, so the first key of a repeated TP/SL order includes its transaction.
  */
 export type OrderKey = `request:${number}` | `resting:${number}` | LevelKey | `${LevelKey}/${Hex}`;
 

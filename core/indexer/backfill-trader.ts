@@ -20,7 +20,7 @@ import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/store
 export async function backfillTrader(gateway: Gateway, venue: Venue, trader: Address): Promise<void> {
   const { tracking } = gateway.store;
   const { slug } = venue.definition;
-  if (await tracking.hasMet(slug, trader)) return;
+  if (await tracking.isBackfilled(slug, trader)) return;
   const cursor = await tracking.cursor(slug);
   if (cursor === null || cursor.number < cursor.startBlock) return;
   try {

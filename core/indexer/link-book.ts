@@ -43,8 +43,8 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
   const holders = new Map(
     orders.flatMap(({ id, trader, orderKey }) => (orderKey ? [[orderRefKey({ trader, orderKey }), id] as const] : [])),
   );
-  const homes = new Map(
-    orders.flatMap(({ id, trader, homeKey }) => (homeKey ? [[orderRefKey({ trader, orderKey: homeKey }), id] as const] : [])),
+  const byFirstKey = new Map(
+    orders.flatMap(({ id, trader, firstKey }) => (firstKey ? [[orderRefKey({ trader, orderKey: firstKey }), id] as const] : [])),
   );
   const known = new Map(tags.map((tag) => [tag.tag, tag]));
   const touched = new Set<bigint>();
@@ -96,14 +96,14 @@ export function createBook({ orders, tags, inputs, newIds }: LinkInput) {
     /** Creates a row for an order that was not prepared by this gateway, or was repeated. After a reorganisation it gets its former id back. */
     newcomer(
       { trader }: Requested | Rested | Executed | PositionEdited,
-      home: OrderKey | null,
+      firstKey: OrderKey | null,
       repeatOf: bigint | null,
     ): StoredOrder | undefined {
-      const atHome = home === null ? undefined : byId.get(homes.get(orderRefKey({ trader, orderKey: home })) ?? -1n);
-      if (atHome?.order === null) return { ...atHome, repeatOf };
+      const former = firstKey === null ? undefined : byId.get(byFirstKey.get(orderRefKey({ trader, orderKey: firstKey })) ?? -1n);
+      if (former?.order === null) return { ...former, repeatOf };
       const id = spare.shift();
       if (id === undefined) return undefined; // `beginnings` counts every case the contract can produce
-      return { id, trader, orderKey: null, homeKey: atHome ? null : home, agent: null, repeatOf, order: null };
+      return { id, trader, orderKey: null, firstKey: former ? null : firstKey, agent: null, repeatOf, order: null };
     },
 
     result: () => ({ orders: [...touched].flatMap((id) => byId.get(id) ?? []), hashes, moved }),

@@ -29,16 +29,16 @@ type LevelSet = PositionEdited & { readonly field: Level };
 
 export const setsLevel = (event: ChainEvent): event is LevelSet => event.kind === 'edited' && event.field !== 'slippageP';
 
-/** Order keys of the TP/SL orders an event may affect, and the home key of an order that its transaction repeats. */
+/** Order keys of the TP/SL orders an event may affect, and the first key of an order that its transaction repeats. */
 export function levelRefs(event: ChainEvent): OrderRef[] {
   const { trader, place } = event;
   if (event.kind !== 'edited' && event.kind !== 'executed') return [];
   if (!setsLevel(event)) return LEVELS.map((level) => ({ trader, orderKey: levelKey(level, event.tradeIndex) }));
   const orderKey = levelKey(event.field, event.tradeIndex);
-  return [{ trader, orderKey }, ...(place.txHash ? [{ trader, orderKey: homeOf(event) ?? orderKey }] : [])];
+  return [{ trader, orderKey }, ...(place.txHash ? [{ trader, orderKey: firstKeyOf(event) ?? orderKey }] : [])];
 }
 
-const homeOf = ({ field, tradeIndex, place }: LevelSet): OrderKey | null =>
+const firstKeyOf = ({ field, tradeIndex, place }: LevelSet): OrderKey | null =>
   place.txHash === null ? null : `${levelKey(field, tradeIndex)}/${place.txHash}`;
 
 export function levelChanges(book: Book, event: ChainEvent): LevelChanges[] {
@@ -83,7 +83,7 @@ function setterOf(book: Book, event: LevelSet, holder: StoredOrder | undefined):
   const again = placing[0]?.row;
   const isUnchanged = holds?.like.price === event.value && (again === undefined || again.id === holder?.id);
   if (isMove || isUnchanged) return holds;
-  const repeated = again && book.newcomer(event, homeOf(event), again.id);
+  const repeated = again && book.newcomer(event, firstKeyOf(event), again.id);
   return repeated && again.order ? { row: repeated, like: again.order } : null;
 }
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 
 interface Module {
-  readonly fillOf: (hl: string, user: string, oid: number) => Promise<{ readonly totalSz: string; readonly avgPx: string }>;
+  readonly fillOf: (hl: string, user: string, oid: number | string) => Promise<{ readonly totalSz: string; readonly avgPx: string }>;
 }
 
 /** Named at run time: the types of a browser, which the module brings, do not go with those of Node. */
@@ -11,12 +11,12 @@ const { fillOf } = (await import(path.resolve(import.meta.dirname, '../../web/co
 
 const USER = `0x${'1'.repeat(40)}`;
 const FILL = { oid: 7, px: '60000.5', sz: '0.01' };
-const status = (name: string) => ({ status: 'order', order: { status: name } });
+const status = (name: string) => ({ status: 'order', order: { status: name, order: { oid: FILL.oid } } });
 
 interface Question {
   readonly type: string;
   readonly user: string;
-  readonly oid?: number;
+  readonly oid?: number | string;
 }
 type Reply = object | number;
 
@@ -54,6 +54,13 @@ describe('an order that was answered as resting', () => {
       ...['orderStatus', 'userFills', 'orderStatus', 'userFills'],
     ]);
     expect(asked.every(({ user }) => user === USER)).toBe(true);
+  });
+
+  it('is found by the id of its client where the answer was lost, also when it arrives late', async () => {
+    const cloid = `0x${'c'.repeat(32)}`;
+    replies = { orderStatus: [{ status: 'unknownOid' }, status('open'), status('filled')], userFills: [[FILL]] };
+    expect(await fillOf(url, USER, cloid)).toEqual({ totalSz: '0.01', avgPx: '60000.5' });
+    expect(asked.filter(({ type }) => type === 'orderStatus').every(({ oid }) => oid === cloid)).toBe(true);
   });
 
   it.each(['canceled', 'rejected'])('that was %s ends with that word', async (word) => {

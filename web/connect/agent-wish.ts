@@ -117,9 +117,13 @@ export async function clockOffset(base: string): Promise<number> {
   return answer.ok ? answer.data.serverTime - Math.round((before + Date.now()) / 2) : 0;
 }
 
+/** An order is answered when the oracle has answered, or when the gateway gives up waiting for it. */
+const EXCHANGE_MS = 60_000;
+
 /** `POST /exchange`: refusals are answered with 200 and a status in the body. */
 export async function exchange(hl: string, body: object): Promise<unknown> {
-  const reply = take(await request<{ status: string; response: unknown }>(`${hl}/exchange`, { method: 'POST', body }));
+  const options = { method: 'POST', body, timeoutMs: EXCHANGE_MS } as const;
+  const reply = take(await request<{ status: string; response: unknown }>(`${hl}/exchange`, options));
   if (reply.status === 'ok') return reply.response;
   throw Object.assign(new Error(), {
     problem: { status: 200, code: 'REFUSED', message: String(reply.response), details: {}, requestId: null, retryAfterSeconds: null },

@@ -1,6 +1,7 @@
 import type { Hex, Market, Price } from '@diamond-gateway/client/api';
 import { createClient } from '@diamond-gateway/client';
-import { request } from '../api/request.js';
+import { bytesToHex } from 'viem/utils';
+import { request, type Problem } from '../api/request.js';
 import { formatUpTo, shortAddress } from '../ui/format.js';
 import { clockOffset, exchange } from './agent-wish.js';
 import type { Desk } from './desk.js';
@@ -88,7 +89,7 @@ interface MetaAndContexts {
 }
 interface Status {
   readonly filled?: { readonly totalSz: string; readonly avgPx: string };
-  readonly resting?: { readonly oid: number };
+  readonly resting?: { readonly oid: number | Hex };
   readonly error?: string;
 }
 
@@ -110,6 +111,7 @@ export async function placeHyperliquid(
   const [row, context] = [universe[asset], contexts[asset]];
   if (row === undefined || context === undefined) throw new Error(`The Hyperliquid API has no market ${wish.market}.`);
   const isBuy = wish.side === 'long';
+  const cloid = bytesToHex(crypto.getRandomValues(new Uint8Array(16)));
   const size = sizeFor(wish.usd, context.markPx, row.szDecimals);
   const order = {
     a: asset,
@@ -118,18 +120,25 @@ export async function placeHyperliquid(
     s: size,
     r: false,
     t: { limit: { tif: 'Ioc' } },
+    c: cloid,
   };
   note({ title: 'Asked for', detail: `${isBuy ? 'buy' : 'sell'} ${size} ${name}, at ${order.p} or better, at once.` });
   const nonce = Date.now() + (await clockOffset(page.base));
   const body = await signedAction(key, { type: 'order', orders: [order], grouping: 'na' }, nonce, info.testnet);
   note({ title: 'Signed', detail: 'By the agent’s key in this page. The signature is sent, the key is not.' });
   report({ kind: 'working', text: 'The relayer sends it; waiting for the oracle…' });
-  const { data } = (await exchange(page.hl, body)) as { data: { statuses: readonly (Status | string)[] } };
-  const [status] = data.statuses;
+  const answer = (await exchange(page.hl, body).catch(nothingIfLost)) as { data: { statuses: readonly (Status | string)[] } } | null;
+  const [status] = answer === null ? [{ resting: { oid: cloid } }] : answer.data.statuses;
   if (typeof status !== 'object' || status.error !== undefined) throw refusal(typeof status === 'object' ? status.error : status);
-  const filled = status.filled ?? (await fillOf(page.hl, session.address, status.resting?.oid ?? 0));
+  const filled = status.filled ?? (await fillOf(page.hl, session.address, status.resting?.oid ?? cloid));
   note({ title: 'Filled', detail: `${filled.totalSz} ${name} at ${formatUpTo(filled.avgPx, 10)}.` });
   return { text: 'Your first fill through the Hyperliquid API.' };
+}
+
+/** An answer that was lost leaves open whether the order was placed, so it is looked for instead of called a failure. */
+function nothingIfLost(error: unknown): null {
+  if ((error as { problem?: Problem }).problem?.status === 0) return null;
+  throw error;
 }
 
 /** `BTC`, `kPEPE` against USD; `EURUSD` for forex and crosses. The coin alone never stands for a cross: it would be another market. */

@@ -100,7 +100,7 @@ const insertDelivery = (event: string): string => `
 /** Of two replicas that raise the same alert, one opens it and the other updates it; only a new row has xmax = 0. */
 const RAISE = `
   with seen as (
-    insert into alerts (kind, chain, subject, message, details, opened_at, told_at, expires_at)
+    insert into alerts (kind, chain, subject, message, details, opened_at, notified_at, expires_at)
     values (:kind, :chain, :subject, :message, :details::jsonb, :at, :at, :expiresAt)
     on conflict (kind, chain, subject) where recovered_at is null do update
     set message = excluded.message, details = excluded.details, expires_at = excluded.expires_at
@@ -108,11 +108,11 @@ const RAISE = `
   )
   ${insertDelivery(`'opened'`)} where :isSent::boolean and is_new`;
 
-/** The row lock lets one replica repeat the alert; the others find `told_at` updated. */
+/** The row lock lets one replica repeat the alert; the others find `notified_at` updated. */
 const REPEAT = `
   with seen as (
-    update alerts set told_at = :at
-    where kind = :kind and chain = :chain and subject = :subject and recovered_at is null and told_at <= :at::bigint - :repeatMs::bigint
+    update alerts set notified_at = :at
+    where kind = :kind and chain = :chain and subject = :subject and recovered_at is null and notified_at <= :at::bigint - :repeatMs::bigint
     returning *
   )
   ${insertDelivery(`'repeated'`)} where :isSent::boolean`;
@@ -125,9 +125,9 @@ const RECOVER = `
   select id from seen`;
 
 const LEAD = `
-  insert into alert_watch as watch (holder, until) values (:holder, :until)
-  on conflict (only_row) do update set holder = excluded.holder, until = excluded.until
-  where watch.holder = excluded.holder or watch.until <= :at returning 1`;
+  insert into alert_lease as lease (holder, until) values (:holder, :until)
+  on conflict (singleton) do update set holder = excluded.holder, until = excluded.until
+  where lease.holder = excluded.holder or lease.until <= :at returning 1`;
 
 const CLAIM = `
   update alert_deliveries set attempts = attempts + 1, due_at = :until

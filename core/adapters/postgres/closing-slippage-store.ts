@@ -13,11 +13,11 @@ interface Row {
   oid: bigint;
   order_id: bigint | null;
   trade_index: bigint | null;
-  room_p: number;
+  slippage_p: number;
   tries: number;
 }
 
-const COLUMNS = 'id, chain, trader, agent, action, item, oid, order_id, trade_index, room_p, tries';
+const COLUMNS = 'id, chain, trader, agent, action, item, oid, order_id, trade_index, slippage_p, tries';
 
 /** Each method is one atomic statement. */
 export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
@@ -26,31 +26,35 @@ export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
 
   return {
     async owe({ closingSlippageP, ...owed }, dueAt) {
-      await rows(OWE, { ...owed, roomP: Number(closingSlippageP), dueAt });
+      await rows(OWE, { ...owed, slippageP: Number(closingSlippageP), dueAt });
     },
     takeDue: async (chain, now, againAt) =>
-      (await rows<Row>(TAKE_DUE, { chain, now, againAt })).map(({ order_id, trade_index, room_p, ...row }) => ({
+      (await rows<Row>(TAKE_DUE, { chain, now, againAt })).map(({ order_id, trade_index, slippage_p, ...row }) => ({
         ...row,
         orderId: order_id,
         tradeIndex: trade_index === null ? null : Number(trade_index),
-        closingSlippageP: BigInt(room_p),
+        closingSlippageP: BigInt(slippage_p),
       })),
     async tried(chain, id, againAt) {
-      await rows('update owed_rooms set tries = tries + 1, due_at = :againAt where chain = :chain and id = :id', { chain, id, againAt });
+      await rows('update pending_closing_slippages set tries = tries + 1, due_at = :againAt where chain = :chain and id = :id', {
+        chain,
+        id,
+        againAt,
+      });
     },
     async settle(chain, id) {
-      await rows('delete from owed_rooms where chain = :chain and id = :id', { chain, id });
+      await rows('delete from pending_closing_slippages where chain = :chain and id = :id', { chain, id });
     },
   };
 }
 
 const OWE = `
-  insert into owed_rooms (chain, trader, agent, action, item, oid, order_id, trade_index, room_p, due_at)
-  values (:chain, :trader, :agent, :action, :item, :oid, :orderId, :tradeIndex, :roomP, :dueAt)`;
+  insert into pending_closing_slippages (chain, trader, agent, action, item, oid, order_id, trade_index, slippage_p, due_at)
+  values (:chain, :trader, :agent, :action, :item, :oid, :orderId, :tradeIndex, :slippageP, :dueAt)`;
 
 const TAKE_DUE = `
-  update owed_rooms set due_at = :againAt where id in (
-    select owed.id from owed_rooms owed
+  update pending_closing_slippages set due_at = :againAt where id in (
+    select owed.id from pending_closing_slippages owed
     left join orders on orders.chain = owed.chain and orders.id = owed.order_id
     where owed.chain = :chain and owed.due_at <= :now and (owed.order_id is null or not coalesce(orders.is_live, false))
     order by owed.due_at limit 50 for update of owed skip locked)

@@ -63,8 +63,8 @@ export const ANSWER = statement(`
     join exchange_legs leg on leg.chain = noted.chain and leg.oid = noted.oid join orders on orders.id = leg.order_id
     where orders.state is not null order by leg.seq desc limit 1 for share of orders
   ), clock as (
-    insert into account_clocks (chain, trader, cursor) select cast(:chain as text), trader, 1 from known
-    on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
+    insert into account_cursors (chain, trader, cursor) select cast(:chain as text), trader, 1 from known
+    on conflict (chain, trader) do update set cursor = account_cursors.cursor + 1 returning cursor
   ), published as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)
     select cast(:chain as text), known.trader, cursor, cast(:at as bigint), 'order', id,

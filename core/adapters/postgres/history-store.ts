@@ -184,15 +184,15 @@ export function createHistoryStore(db: Knex): HistoryStore {
       return ids.length === 0 ? [] : seen(await rows(sql, { chain, trader, ids: ids.map(String) }));
     },
     async orderAt(chain, trader, key) {
-      const sql = `${ORDERS} and (orders.home_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
+      const sql = `${ORDERS} and (orders.first_key = :key or orders.order_key = :key) order by orders.id desc limit 1`;
       return seen(await rows(sql, { chain, trader, key }))[0] ?? null;
     },
     async restingAt(chain, trader, slots) {
       if (slots.length === 0) return new Map();
       const keys = slots.map((slot) => `resting:${slot}`);
       const sql = `select found.*, (found.place)::bigint as slot from (
-        select listed.*, substring(coalesce(placed.home_key, placed.order_key) from 9) as place from (${ORDERS}
-          and (orders.home_key = any(cast(:keys as text[])) or orders.order_key = any(cast(:keys as text[])))) listed
+        select listed.*, substring(coalesce(placed.first_key, placed.order_key) from 9) as place from (${ORDERS}
+          and (orders.first_key = any(cast(:keys as text[])) or orders.order_key = any(cast(:keys as text[])))) listed
         join orders placed on placed.id = listed.id) found order by id`;
       const found = await rows<OrderRow & { slot: bigint }>(sql, { chain, trader, keys });
       return new Map(found.flatMap((row) => seen([row]).map((order) => [Number(row.slot), order] as const)));

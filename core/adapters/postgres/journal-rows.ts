@@ -45,8 +45,8 @@ const APPEND = statement(`
   ), counted as (
     select trader, count(*) as entries from given group by trader
   ), clocks as (
-    insert into account_clocks (chain, trader, cursor) select cast(:chain as text), trader, entries from counted order by trader
-    on conflict (chain, trader) do update set cursor = account_clocks.cursor + excluded.cursor
+    insert into account_cursors (chain, trader, cursor) select cast(:chain as text), trader, entries from counted order by trader
+    on conflict (chain, trader) do update set cursor = account_cursors.cursor + excluded.cursor
     returning trader, cursor
   ), written as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)

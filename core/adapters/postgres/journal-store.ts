@@ -44,4 +44,4 @@ export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
 }
 
 const clockOf = (db: Knex, account: { readonly chain: string; readonly trader: string }): Promise<{ cursor: bigint } | undefined> =>
-  db<{ chain: string; trader: string; cursor: bigint }>('account_clocks').where(account).first('cursor');
+  db<{ chain: string; trader: string; cursor: bigint }>('account_cursors').where(account).first('cursor');

@@ -17,8 +17,8 @@ export async function spendMasterMessage(trx: Knex.Transaction, claim: MasterCla
     [now, SWEPT_AT_ONCE],
   );
   await trx.raw(
-    `delete from master_clocks where ctid in
-       (select ctid from master_clocks where last_timestamp < ? order by last_timestamp limit ? for update skip locked)`,
+    `delete from master_timestamps where ctid in
+       (select ctid from master_timestamps where last_timestamp < ? order by last_timestamp limit ? for update skip locked)`,
     [now - CLOCK_KEPT_MS, SWEPT_AT_ONCE],
   );
 }
@@ -34,14 +34,14 @@ async function takeMessage(trx: Knex.Transaction, { chain, trader, cosigner, pri
 /** The row is locked until the transaction ends: messages of one subject are serialised, with rising timestamps. */
 async function advanceClock(trx: Knex.Transaction, { chain, trader, subject, timestamp }: MasterClaim): Promise<void> {
   const { rows } = await trx.raw<{ rows: unknown[] }>(
-    `insert into master_clocks as known (chain, trader, subject, last_timestamp) values (?, ?, ?, ?)
+    `insert into master_timestamps as known (chain, trader, subject, last_timestamp) values (?, ?, ?, ?)
      on conflict (chain, trader, subject) do update set last_timestamp = excluded.last_timestamp
        where known.last_timestamp < excluded.last_timestamp
      returning last_timestamp`,
     [chain, trader, subject, timestamp],
   );
   if (rows.length > 0) return;
-  const known = await trx('master_clocks')
+  const known = await trx('master_timestamps')
     .where({ chain, trader, subject })
     .first<{ last_timestamp: bigint } | undefined>('last_timestamp');
   throw new GatewayError('NONCE_REUSED', { nonce: String(timestamp), lastAccepted: String(known?.last_timestamp ?? timestamp) });

@@ -18,7 +18,7 @@ export function createMetricsStore(db: Knex, clock: Clock): MetricsStore {
         `select 'pending' as state, count(*) from alert_deliveries where state = 'pending'
          union all select 'dead', count(*) from alert_deliveries where state = 'dead'`,
       ),
-    journalEntries: () => counted<{ chain: string }>('select chain, sum(cursor) as count from account_clocks group by 1'),
+    journalEntries: () => counted<{ chain: string }>('select chain, sum(cursor) as count from account_cursors group by 1'),
     lanes: async () => lanesOf(await rows<LaneRow>(LANES)),
     pool: () => Promise.resolve(readPool()),
   };

@@ -23,7 +23,7 @@ export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
 
 /**
  * Migrates the schema and returns the applied steps. All steps run in one transaction under one lock: of many processes one migrates and
- * the others find it done; a crash rolls everything back. A newer schema is left unchanged.
+ * the others find it done; a crash rolls everything back. A newer schema is left unchanged, that of a pre-release is refused.
  */
 export async function migrate({ log, migrations = MIGRATIONS, ...reach }: MigrateOptions): Promise<readonly string[]> {
   const db = connectDatabase({ ...reach, log, applicationName: 'diamond-gateway migrate', poolSize: 2, limits: null });
@@ -73,44 +73,37 @@ export function serverProblem({ version, encoding }: { readonly version: number;
 }
 
 async function applyMissing(trx: Knex.Transaction, migrations: readonly Migration[], log: Logger): Promise<string[]> {
-  // The server may have default timeouts; a migration must not be limited.
-  await trx.raw(`set local statement_timeout = 0; set local lock_timeout = '${LOCK_TIMEOUT}'`);
-  await trx.raw('select pg_advisory_xact_lock(?)', [LOCK]);
-  await trx.raw(`set local lock_timeout = '${TABLE_TIMEOUT}'`);
-  await trx.raw(`create table if not exists migrations (name text primary key, applied_at bigint not null default ${NOW_MS})`);
+  await trx.raw(PREPARE);
   const known = new Set(migrations.map(({ name }) => name));
   const done = new Set(await trx('migrations').pluck<string[]>('name'));
+  if (done.has(PRE_RELEASE_STEP)) throw new StoreStartError('unsupported', PRE_RELEASE);
   const newer = [...done].filter((name) => !known.has(name));
   if (newer.length > 0) log.warn('store.schema-newer', { unknown: newer });
   const missing = migrations.filter(({ name }) => !done.has(name));
-  if (!(await applyAtOnce(trx, missing))) for (const migration of missing) await apply(trx, migration);
+  for (const migration of missing) await apply(trx, migration);
   return missing.map(({ name }) => name);
 }
 
-/** One trip for all steps, a third of the time of a new database. False if one failed: the steps one by one will show which. */
-async function applyAtOnce(trx: Knex.Transaction, missing: readonly Migration[]): Promise<boolean> {
-  if (missing.length === 0) return true;
-  const statements: string[] = [];
-  for (const { name, up } of missing) {
-    await up({ raw: (statement) => Promise.resolve(statements.push(statement)) });
-    statements.push(trx('migrations').insert({ name }).toQuery());
-  }
-  try {
-    await trx.transaction((whole) => whole.raw(statements.join(';\n')));
-    return true;
-  } catch (error) {
-    if (isUnavailable(error)) throw error;
-    return false;
-  }
-}
+/** The server may have default timeouts; a migration must not be limited. */
+const PREPARE = `
+  set local statement_timeout = 0;
+  set local lock_timeout = '${LOCK_TIMEOUT}';
+  select pg_advisory_xact_lock(${LOCK});
+  set local lock_timeout = '${TABLE_TIMEOUT}';
+  create table if not exists migrations (name text primary key, applied_at bigint not null default ${NOW_MS})`;
 
-async function apply(trx: Knex.Transaction, { name, up }: Migration): Promise<void> {
+/** Pre-releases had other steps, and this was the first of them. No step leads from their schema to this one. */
+const PRE_RELEASE_STEP = '0001-deployment';
+const PRE_RELEASE = 'The database was made by a pre-release; use an empty database.';
+
+async function apply(trx: Knex.Transaction, { name, sql }: Migration): Promise<void> {
+  const statements = `${sql};\n${trx('migrations').insert({ name }).toQuery()}`;
   try {
-    await up(trx);
-    await trx('migrations').insert({ name });
+    await trx.raw(statements);
   } catch (error) {
     if (isUnavailable(error)) throw error; // the step itself is not at fault
-    const message = error instanceof Error ? error.message : String(error);
+    // The driver puts all statements in front of the message.
+    const message = (error instanceof Error ? error.message : String(error)).replace(`${statements} - `, '');
     throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${message}.`, {
       cause: error,
     });

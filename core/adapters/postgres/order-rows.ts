@@ -13,20 +13,19 @@ export interface OrderRow {
   readonly id: bigint;
   readonly trader: Address;
   readonly order_key: OrderKey | null;
-  readonly home_key: OrderKey | null;
+  readonly first_key: OrderKey | null;
   readonly agent: Address | null;
   readonly repeat_of: bigint | null;
   readonly state: string | null;
 }
 
-export const ORDER_COLUMNS = 'id, trader, order_key, home_key, agent, repeat_of, state::text';
+export const ORDER_COLUMNS = 'id, trader, order_key, first_key, agent, repeat_of, state::text';
 
-/** Rows stored before `home_key` existed use their current key. */
 export const storedOrder = (row: OrderRow): StoredOrder => ({
   id: row.id,
   trader: row.trader,
   orderKey: row.order_key,
-  homeKey: row.home_key ?? (row.agent === null ? row.order_key : null),
+  firstKey: row.first_key,
   agent: row.agent,
   repeatOf: row.repeat_of,
   order: readOrder(row.state),
@@ -57,7 +56,7 @@ export interface AppendedRow {
 
 /** The output of `orderRows` and `eventRows` as a table; `rows` is the parameter. */
 export const givenOrders = (rows: string): string => `jsonb_to_recordset(${rows}::jsonb) as given(
-  id bigint, trader text, order_key text, home_key text, agent text, repeat_of bigint, client_id text, status text, is_live boolean,
+  id bigint, trader text, order_key text, first_key text, agent text, repeat_of bigint, client_id text, status text, is_live boolean,
   requested_block bigint, expires_at bigint, state text)`;
 
 export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}::jsonb) as given(
@@ -71,11 +70,11 @@ const RELEASE_KEYS = statement(`
     and orders.order_key is not null and orders.order_key is distinct from given.order_key`);
 
 const SAVE_ORDERS = statement(`
-  insert into orders (id, chain, trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at, is_sent, state)
-  select id, cast(:chain as text), trader, order_key, home_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at,
+  insert into orders (id, chain, trader, order_key, first_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at, is_sent, state)
+  select id, cast(:chain as text), trader, order_key, first_key, agent, repeat_of, client_id, status, is_live, requested_block, expires_at,
     requested_block is not null, state::jsonb
   from ${givenOrders(':rows')} order by id
-  on conflict (id) do update set order_key = excluded.order_key, home_key = excluded.home_key, status = excluded.status,
+  on conflict (id) do update set order_key = excluded.order_key, first_key = excluded.first_key, status = excluded.status,
     is_live = excluded.is_live, requested_block = excluded.requested_block, expires_at = excluded.expires_at,
     is_sent = orders.is_sent or excluded.is_sent, state = excluded.state`);
 

@@ -40,7 +40,7 @@ const UNMINED = `(
       select coalesce(sum(found.takes), 0) as takes, coalesce(sum(found.amount), 0) as amount from (
         ${OPENINGS} and opening.takes is not null and opening.status = 'prepared'
         union all
-        ${OPENINGS} and opening.left_at >= cast(:fundsReadAt as bigint) and opening.status not in ('prepared', 'expired')
+        ${OPENINGS} and opening.prepared_until >= cast(:fundsReadAt as bigint) and opening.status not in ('prepared', 'expired')
       ) as found
       where cast(:takes as numeric) is not null and not exists (
         select from relay_jobs job where job.chain = ${chain} and job.order_id = found.id and job.state in ('refused', 'replaced', 'reverted')))`;
@@ -122,8 +122,8 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
     update agents set signed_at = cast(:now as bigint)
     where chain = ${chain} and agent = ${agent} and trader = ${trader} and signed_at is null and exists (select from good)
   ), clock as (
-    insert into account_clocks (chain, trader, cursor) select ${chain}, ${trader}, 1 from good
-    on conflict (chain, trader) do update set cursor = account_clocks.cursor + 1 returning cursor
+    insert into account_cursors (chain, trader, cursor) select ${chain}, ${trader}, 1 from good
+    on conflict (chain, trader) do update set cursor = account_cursors.cursor + 1 returning cursor
   ), published as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)
     select ${chain}, ${trader}, cursor, cast(:now as bigint), 'order', id,

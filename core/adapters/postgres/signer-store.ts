@@ -30,7 +30,7 @@ export interface SignerStoreOptions {
   readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** A registration from before floors per trader has none; nonces well before the registration are refused instead. */
+/** Floors that no longer have an effect are removed; without one, nonces well before the registration are refused. */
 const FOUND = `
   found as (
     select ${AGENT_COLUMNS.map((column) => `agents.${column}`).join(', ')}, candidate.place,

@@ -42,11 +42,11 @@ export const eventRows = (events: readonly KeyedEvent[]): string =>
 
 export const orderRows = (orders: readonly StoredOrder[]): string =>
   JSON.stringify(
-    orders.map(({ id, trader, orderKey, homeKey, agent, repeatOf, order }) => ({
+    orders.map(({ id, trader, orderKey, firstKey, agent, repeatOf, order }) => ({
       id: id.toString(),
       trader,
       order_key: orderKey,
-      home_key: homeKey,
+      first_key: firstKey,
       agent,
       repeat_of: repeatOf?.toString() ?? null,
       client_id: order?.clientId ?? null,

@@ -7,7 +7,7 @@ const TRADE_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, trad
 const ORDER_REFS = 'jsonb_to_recordset(:refs::jsonb) as wanted(trader text, order_key text)';
 
 /** At most one order has this key; the limit keeps the planner from scanning the whole chain. */
-const orderAt = (place: 'order_key' | 'home_key'): string =>
+const orderAt = (place: 'order_key' | 'first_key'): string =>
   `select id from orders where chain = cast(:chain as text) and trader = wanted.trader and ${place} = wanted.order_key limit 1`;
 
 /** Locked by id, as everywhere, so that transactions cannot deadlock. */
@@ -17,7 +17,7 @@ export const LOCK_ORDERS = statement(`
     union
     select at.id from ${ORDER_REFS} cross join lateral (${orderAt('order_key')}) at
     union
-    select at.id from ${ORDER_REFS} cross join lateral (${orderAt('home_key')}) at
+    select at.id from ${ORDER_REFS} cross join lateral (${orderAt('first_key')}) at
   )) and chain = cast(:chain as text) order by id for update`);
 
 export const SELECT_TAGS = statement(
@@ -49,7 +49,7 @@ export const EVENTS_OF_ORDERS = statement(`
     union all
     select chain_events.id, orders.id, block_number, log_index, event from orders
       join chain_events on chain_events.chain = orders.chain and chain_events.trader = orders.trader
-        and chain_events.order_key = coalesce(orders.home_key, orders.order_key)
+        and chain_events.order_key = coalesce(orders.first_key, orders.order_key)
       where orders.id = any(cast(:ids as bigint[])) and orders.agent is null and order_id is null and not orphaned
   )
   select of_id, event::text from of_order order by block_number, log_index, id`);
@@ -117,12 +117,12 @@ export const KEEP_CHECKPOINTS = statement(`
 
 export const NEW_IDS = statement(`select nextval('entity_ids') as id from generate_series(1, cast(:count as integer))`);
 
-export const MEET = statement(`
-  insert into traders_met (chain, trader, block_number)
+export const MARK_BACKFILLED = statement(`
+  insert into backfilled_traders (chain, trader, block_number)
   values (cast(:chain as text), cast(:trader as text), cast(:block as bigint)) on conflict (chain, trader) do nothing`);
 
-export const UNMEET = plannedAnew(`
-  delete from traders_met where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);
+export const UNMARK_BACKFILLED = plannedAnew(`
+  delete from backfilled_traders where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);
 
 export const RECORD_REFERRALS = statement(`
   insert into referral_events (chain, event_key, block_number, kind, beneficiary, trader, volume_usd, amount_gns, amount_usd, at)

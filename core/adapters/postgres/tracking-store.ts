@@ -42,14 +42,14 @@ export function createTrackingStore({ db, leases }: TrackingStoreParts): Trackin
       );
       return new Set(rows.map(({ trader, trade_index }) => tradeRefKey({ trader, tradeIndex: Number(trade_index) })));
     },
-    async hasMet(chain, trader) {
+    async isBackfilled(chain, trader) {
       // With a start block of 0 nothing is older than the index.
-      const { rows } = await db.raw<{ rows: [{ met: boolean }] }>(
-        `select exists (select from traders_met where chain = :chain and trader = :trader)
-           or exists (select from chain_cursors where chain = :chain and start_block = 0) as met`,
+      const { rows } = await db.raw<{ rows: [{ is_backfilled: boolean }] }>(
+        `select exists (select from backfilled_traders where chain = :chain and trader = :trader)
+           or exists (select from chain_cursors where chain = :chain and start_block = 0) as is_backfilled`,
         { chain, trader },
       );
-      return rows[0].met;
+      return rows[0].is_backfilled;
     },
     async knownLogs(chain, places) {
       if (places.length === 0) return new Set();

@@ -116,7 +116,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
       leave(sql.MOVE_EVENTS, { trader, orderKey, orderId });
     },
     async orphanAbove(block) {
-      leave(sql.UNMEET, { block });
+      leave(sql.UNMARK_BACKFILLED, { block });
       leave(sql.FORGET_REFERRALS, { block });
       return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
     },
@@ -144,7 +144,7 @@ export function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit
       if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
     },
     markBackfilled(trader, block) {
-      leave(sql.MEET, { trader, block });
+      leave(sql.MARK_BACKFILLED, { trader, block });
     },
     publish(at, entries) {
       steps.leave(...journalStatements(chain, at, entries));

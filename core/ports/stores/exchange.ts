@@ -12,7 +12,7 @@ export interface WireTerms {
   readonly triggerPx: string | null;
   readonly isMarket: boolean | null;
   readonly tpsl: 'tp' | 'sl' | null;
-  /** The grouping of its action; absent in orders stored before this field existed. */
+  /** The grouping of its action; absent where a change replaces an order without a record. */
   readonly grouping?: Grouping | undefined;
 }
 

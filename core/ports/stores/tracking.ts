@@ -41,7 +41,7 @@ export interface StoredOrder {
   /** Its current key on chain; null before it is mined. */
   readonly orderKey: OrderKey | null;
   /** The key at which a foreign order was first seen: after a reorganisation the order at this key gets the id back. null = made here. */
-  readonly homeKey: OrderKey | null;
+  readonly firstKey: OrderKey | null;
   /** The agent that placed it here. */
   readonly agent: Address | null;
   /** The order whose call data was mined again and created this one. */
@@ -133,7 +133,7 @@ export interface TrackingStore {
   checkpoints(chain: ChainSlug, below: bigint, limit: number): Promise<Checkpoint[]>;
   knownTrades(chain: ChainSlug, refs: readonly TradeRef[]): Promise<Set<string>>;
   /** Whether the trader's open orders were backfilled, including those older than our index. */
-  hasMet(chain: ChainSlug, trader: Address): Promise<boolean>;
+  isBackfilled(chain: ChainSlug, trader: Address): Promise<boolean>;
   /** Of these logs, the ones that are stored. */
   knownLogs(chain: ChainSlug, places: readonly LogRef[]): Promise<Set<string>>;
   /** Moves the cursor over blocks without events; false when it is not where `from` says. */

@@ -8,7 +8,7 @@ import { DAY_MS } from '../../../core/ports/stores/gas.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { takesWork } from '../send/require-lane.js';
 
-const LOOK_MS = 500;
+const LOOK_MS = 1_000;
 const HOLD_MS = 6_500;
 /** Longer than one round of cancels takes: a replica that has not finished by then is dead. */
 const AGAIN_MS = 20_000;

@@ -159,7 +159,7 @@ describe('what is kept of master messages', () => {
     await expect(revoke(replicas[0], otherTrader, agent.address)).rejects.toMatchObject({ code: 'AGENT_NOT_FOUND' });
     for (const [table, column] of [
       ['master_messages', 'signer'],
-      ['master_clocks', 'trader'],
+      ['master_timestamps', 'trader'],
       ['agents', 'trader'],
     ] as const)
       expect(await db(table).where(column, lower(otherTrader.address))).toEqual([]);

@@ -101,7 +101,7 @@ describe('an order that was open before the indexer started', () => {
     await chain.reorg(1, false);
     await chain.pauseMining(false);
     await eventually(
-      () => gateway.store.tracking.hasMet(CHAIN, lowerOf(moved)),
+      () => gateway.store.tracking.isBackfilled(CHAIN, lowerOf(moved)),
       (met) => !met,
     );
     expect(await open(moved)).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('an order that was open before the indexer started', () => {
     await open(trader);
     await open(trader);
     expect(await rows(trader)).toEqual(before);
-    expect(await gateway.store.tracking.hasMet(CHAIN, lowerOf(trader))).toBe(true);
+    expect(await gateway.store.tracking.isBackfilled(CHAIN, lowerOf(trader))).toBe(true);
   });
 
   it('is followed from then on: amended, timed out since it was made, answered late', async () => {

@@ -231,7 +231,7 @@ describe('a follower that loses its connection to the database', () => {
   const STEPS = {
     'before it has read anything': 'select 1 from chain_cursors for update',
     'when it has read the blocks and not stored them': 'select 1 from orders for update',
-    'when all is written and nothing committed': 'select 1 from account_clocks for update',
+    'when all is written and nothing committed': 'select 1 from account_cursors for update',
   } as const;
 
   let trader: ChainTrader | undefined;

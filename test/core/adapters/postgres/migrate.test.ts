@@ -11,12 +11,7 @@ beforeEach(async () => (database = await createEmptyTestDatabase()));
 afterEach(() => database.drop());
 
 const names = MIGRATIONS.map(({ name }) => name);
-const step = (name: string, statement: string): Migration => ({
-  name,
-  async up(trx) {
-    await trx.raw(statement);
-  },
-});
+const step = (name: string, sql: string): Migration => ({ name, sql });
 const log = createRecordedLog();
 const run = (migrations: readonly Migration[] = MIGRATIONS): Promise<readonly string[]> => migrate({ url: database.url, log, migrations });
 
@@ -57,7 +52,7 @@ describe('the migrations', () => {
     const bad = step('9999-bad', 'create table good (id bigint primary key)');
     await expect(run([...MIGRATIONS, good, bad])).rejects.toMatchObject({
       problem: 'migration-failed',
-      message: expect.stringMatching(/^The database migration 9999-bad failed and nothing was changed: .*already exists\.$/),
+      message: 'The database migration 9999-bad failed and nothing was changed: relation "good" already exists.',
     });
     expect(await tables()).toEqual([]);
     expect(await run()).toEqual(names);
@@ -69,6 +64,18 @@ describe('the migrations', () => {
     expect(log.entries.filter(({ event }) => event === 'store.schema-newer')).toEqual([
       { level: 'warn', event: 'store.schema-newer', fields: { unknown: ['9999-newer'] } },
     ]);
+  });
+
+  it('of a pre-release are refused in one sentence, and its tables stay as they are', async () => {
+    await run([
+      step('0001-deployment', 'create table deployment (id bigint)'),
+      step('0048-balance-hours', 'create table hours (id bigint)'),
+    ]);
+    await expect(run()).rejects.toMatchObject({
+      problem: 'unsupported',
+      message: 'The database was made by a pre-release; use an empty database.',
+    });
+    expect(await tables()).toEqual(['deployment', 'hours', 'migrations']);
   });
 
   it('wait briefly for a table that is in use, and are done when it is free', async () => {

@@ -73,10 +73,10 @@ describe('the command migrate', () => {
     const database = await createEmptyTestDatabase();
     const first = await runMigrate(database.url);
     expect(first).toMatchObject({ code: 0 });
-    expect(first.said).toContain('0001-deployment');
+    expect(first.said).toContain('0001-baseline');
     const second = await runMigrate(database.url);
     expect(second).toMatchObject({ code: 0 });
-    expect(second.said).not.toContain('0001-deployment');
+    expect(second.said).not.toContain('0001-baseline');
     expect(first.said + second.said).not.toContain(new URL(database.url).password);
     await database.drop();
   });

@@ -154,15 +154,15 @@ describe('connections to a server that takes no writes any more', () => {
 
       await store.db.raw('set default_transaction_read_only = on'); // the one connection of the pool
       await expect(store.ping()).rejects.toMatchObject({ code: 'NOT_READY' });
-      await expect(store.transaction((trx) => trx('traders_met').insert(ROW))).rejects.toMatchObject({ code: 'NOT_READY' });
+      await expect(store.transaction((trx) => trx('backfilled_traders').insert(ROW))).rejects.toMatchObject({ code: 'NOT_READY' });
 
       await eventually(pids, (found) => found.every((pid) => !before.includes(pid)));
       await until(() => lease?.isHeld() === false);
       await eventually(
-        () => store.transaction((trx) => trx('traders_met').insert(ROW)).then(String, String),
+        () => store.transaction((trx) => trx('backfilled_traders').insert(ROW)).then(String, String),
         (said) => !said.includes('Not ready'),
       );
-      expect(await store.db('traders_met').pluck('trader')).toEqual([ROW.trader]);
+      expect(await store.db('backfilled_traders').pluck('trader')).toEqual([ROW.trader]);
     } finally {
       await store.close();
       await own.drop();

@@ -57,12 +57,4 @@ describe('jobs that were never sent', () => {
     await store.relay.setState('base', (await queue()).id, 'refused', 1, 'somebody else', 'nonce-used-elsewhere');
     expect(await counted()).toEqual({ paused: 1, 'nonce-used-elsewhere': 1 });
   });
-
-  it('are counted by their note where a gateway of an earlier release refused them', async () => {
-    const { id } = await queue();
-    await store.db.raw("update relay_jobs set state = 'refused', is_over = true, note = 'gas 5 is above the cap of 4' where id = ?", [
-      String(id),
-    ]);
-    expect(await counted()).toMatchObject({ 'gas-cap': 1 });
-  });
 });

@@ -61,7 +61,7 @@ const MEANINGS: Readonly<Record<string, (n: number) => unknown>> = {
   'relay_actions.envelope': () => '{"action":{"type":"order"}}',
   'relay_jobs.mined': (n) => ({ costWei: { $n: String(21_000 + n) }, blockHash: '0x' }),
   'relay_jobs.purpose': () => 'action',
-  'owed_rooms.trade_index': () => null,
+  'pending_closing_slippages.trade_index': () => null,
   'asset_units.sz_decimals': (n) => n % 6,
   'asset_units.multiplier': () => 1000,
 };

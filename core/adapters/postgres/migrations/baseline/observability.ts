@@ -1,7 +1,8 @@
-import { NOW_MS, type Migration } from './migration.js';
+import { NOW_MS } from '../migration.js';
 
-/** One narrow row per mined transaction, with sums per day and in total, so that no query reads all history. */
-const COSTS = `
+/** Costs exact to the wei, refusals by reason, and alerts that survive the replica that raised them. */
+export const OBSERVABILITY = `
+  -- One narrow row per mined transaction, with sums per day and in total, so that no query reads all history.
   create table relay_costs (
     job_id bigint primary key references relay_jobs (id),
     chain text not null,
@@ -13,6 +14,7 @@ const COSTS = `
     mined_at bigint not null
   );
   create index relay_costs_by_time on relay_costs (chain, wallet, mined_at) include (cost);
+
   create table relay_cost_days (
     chain text not null,
     day bigint not null,
@@ -24,6 +26,7 @@ const COSTS = `
     cost numeric(78, 0) not null,
     primary key (chain, day, wallet, trader, action, outcome)
   );
+
   create table relay_cost_totals (
     chain text not null,
     wallet text not null,
@@ -33,10 +36,8 @@ const COSTS = `
     cost numeric(78, 0) not null,
     primary key (chain, wallet, action, outcome)
   );
-`;
 
-/** The transaction's action name; an unreadable envelope must not prevent the booking. */
-const ACTION_OF = `
+  -- The transaction's action name; an unreadable envelope must not prevent the booking.
   create function relay_action_of(purpose text, parent bigint) returns text language plpgsql stable as $$
   begin
     if purpose <> 'action' then return purpose; end if;
@@ -53,10 +54,8 @@ const ACTION_OF = `
   exception when others then
     return 'other';
   end $$;
-`;
 
-/** Only the wallet's lane writes its day rows, so there is no lock contention. */
-const ADD_COST = `
+  -- Only the wallet's lane writes its day rows, so there is no lock contention.
   create function relay_cost_add(entry relay_costs, sign integer) returns void language sql as $$
     insert into relay_cost_days as sums (chain, day, wallet, trader, action, outcome, transactions, cost)
     values (entry.chain, entry.mined_at / 86400000, entry.wallet, coalesce(entry.trader, ''), entry.action, entry.outcome, sign, sign * entry.cost)
@@ -67,10 +66,8 @@ const ADD_COST = `
     on conflict (chain, wallet, action, outcome) do update
     set transactions = sums.transactions + excluded.transactions, cost = sums.cost + excluded.cost;
   $$;
-`;
 
-/** Booked by trigger in the statement that confirms a job, and reversed when its block is undone. */
-const BOOK = `
+  -- Booked in the statement that confirms a job, and reversed when its block is undone.
   create function relay_cost_book() returns trigger language plpgsql as $$
   declare entry relay_costs;
   begin
@@ -88,24 +85,10 @@ const BOOK = `
   end $$;
   create trigger relay_jobs_cost after insert or update of mined, state on relay_jobs for each row
   when (new.mined is not null) execute function relay_cost_book();
-  create trigger relay_jobs_cost_gone after update of mined on relay_jobs for each row
+  create trigger relay_jobs_cost_reversal after update of mined on relay_jobs for each row
   when (old.mined is not null and new.mined is null) execute function relay_cost_book();
-`;
 
-/** Transactions mined before this ledger existed, by the time a node accepted them. */
-const BACKFILL = `
-  insert into relay_costs (job_id, chain, wallet, trader, action, outcome, cost, mined_at)
-  select id, chain, wallet, trader, relay_action_of(purpose, parent), case when purpose = 'no-op' then 'no-op' else state end,
-    (mined -> 'costWei' ->> '$n')::numeric, coalesce(accepted_at, created_at)
-  from relay_jobs where mined is not null;
-  insert into relay_cost_days (chain, day, wallet, trader, action, outcome, transactions, cost)
-  select chain, mined_at / 86400000, wallet, coalesce(trader, ''), action, outcome, count(*), sum(cost) from relay_costs group by 1, 2, 3, 4, 5, 6;
-  insert into relay_cost_totals (chain, wallet, action, outcome, transactions, cost)
-  select chain, wallet, action, outcome, count(*), sum(cost) from relay_costs group by 1, 2, 3, 4;
-`;
-
-/** Refusal reasons, counted as they occur, because counting all history would be too slow. */
-const REFUSALS = `
+  -- Refusal reasons, counted as they occur, because counting all history would be too slow.
   create table relay_refusals (
     chain text not null,
     reason text not null,
@@ -114,23 +97,14 @@ const REFUSALS = `
   );
   create function relay_refusal_count() returns trigger language plpgsql as $$
   begin
-    insert into relay_refusals as known (chain, reason, count)
-    values (new.chain, case
-      when new.note like 'its time was over%' then 'too-late'
-      when new.note like 'gas %' then 'gas-cap'
-      when new.note like '%nonce%' then 'nonce-used-elsewhere'
-      when new.note like '%quota%' then 'quota'
-      when new.note like '%signed action%' or new.note like '%on the list%' or new.note like '%delegated call%' then 'policy'
-      else 'other' end, 1)
+    insert into relay_refusals as known (chain, reason, count) values (new.chain, coalesce(new.refusal, 'other'), 1)
     on conflict (chain, reason) do update set count = known.count + 1;
     return null;
   end $$;
   create trigger relay_jobs_refusal after update of state on relay_jobs for each row
   when (new.state = 'refused' and old.state <> 'refused') execute function relay_refusal_count();
-`;
 
-/** One open alert per condition across replicas; its deliveries are stored with it. */
-const ALERTS = `
+  -- One open alert per condition across replicas.
   create table alerts (
     id bigint generated always as identity primary key,
     kind text not null,
@@ -139,12 +113,15 @@ const ALERTS = `
     message text not null,
     details jsonb not null,
     opened_at bigint not null,
-    told_at bigint not null,
+    notified_at bigint not null,
     expires_at bigint,
     recovered_at bigint
   );
+  comment on column alerts.notified_at is 'when it was last sent; a repetition is due some time later';
   create unique index alerts_open on alerts (kind, chain, subject) where recovered_at is null;
   create index alerts_newest on alerts (id desc) where recovered_at is not null;
+
+  -- Webhook calls, stored in the statement that changes the alert.
   create table alert_deliveries (
     id bigint generated always as identity primary key,
     event_id uuid not null unique default gen_random_uuid(),
@@ -160,17 +137,11 @@ const ALERTS = `
   );
   create index alert_deliveries_pending on alert_deliveries (alert_id, id) where state = 'pending';
   create index alert_deliveries_dead on alert_deliveries (id) where state = 'dead';
-  create table alert_watch (
-    only_row boolean primary key default true check (only_row),
+
+  -- The replica that checks the conditions of alerts.
+  create table alert_lease (
+    singleton boolean primary key default true check (singleton),
     holder text not null,
     until bigint not null
   );
 `;
-
-/** Costs exact to the wei, and alerts that survive the replica that raised them. */
-export const operatorEyes: Migration = {
-  name: '0016-operator-eyes',
-  async up(trx) {
-    for (const step of [COSTS, ACTION_OF, ADD_COST, BACKFILL, BOOK, REFUSALS, ALERTS]) await trx.raw(step);
-  },
-};
