@@ -5,6 +5,7 @@ import { createRandom } from '../fuzz/random.js';
 import { ask } from './clients/http-client.js';
 import { createFacadeBot, type FacadeBot } from './clients/facade-bot.js';
 import { createNativeBot, type NativeBot } from './clients/native-bot.js';
+import { followStream, type StreamFollower } from './clients/stream-follower.js';
 import { createDiary, keyOf, type Diary, type Surroundings } from './clients/surroundings.js';
 import type { SimulationServer } from './database-server.js';
 import { jobTransitions, watchOrderMachine } from './coverage.js';
@@ -107,6 +108,7 @@ export interface Bots {
   readonly facade: readonly FacadeBot[];
   readonly native: readonly NativeBot[];
   readonly diary: Diary;
+  readonly followers: readonly StreamFollower[];
   readonly traders: readonly { readonly address: string; readonly privateKey: `0x${string}` }[];
   /** Wei and block of the relayer's wallet before the first order. */
   readonly purse: { readonly wallet: string; readonly block: number; readonly balance: bigint };
@@ -150,6 +152,7 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
     facade,
     native,
     diary,
+    followers: nativeKeys.map((keys) => followStream(around, keys)),
     traders: [...facadeKeys, ...nativeKeys].map(({ trader }, at) => ({ address: [...facade, ...native][at]?.trader ?? '', privateKey: trader })),
     purse: { wallet: relayer.toLowerCase(), block, balance },
   };

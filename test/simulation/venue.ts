@@ -57,7 +57,7 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
   const clock = createSimulatedClock(scheduler, 'venue');
   const log = createRecordedLog();
   const settings = readSandboxSettings({ ...PACE, ...variables });
-  const folder = { root: '', postgres: '', chain: () => null, prices: null, remove: () => undefined };
+  const folder = { root: '', database: '', chain: () => null, prices: null, remove: () => undefined };
   const sandbox = await startVenue(createLifecycle(log), { settings, folder, clock, log, progress: { step: () => undefined } as never });
   const [chain] = sandbox.chains;
   const [chainConfig] = sandbox.chainConfigs;

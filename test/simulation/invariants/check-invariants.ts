@@ -1,5 +1,6 @@
 import { SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
 import { noOrderWithoutWish, onceForEachWish, viewEqualsChain, wishesAreKept } from './orders.js';
+import { streamsEqualJournal } from './streams.js';
 import { jobsHaveAnEnd, lanesAreFree, ledgerEqualsBalance, oneTransactionPerJob } from './relay.js';
 
 /** Events that a replica logs only when it meets something its authors did not foresee. */
@@ -21,6 +22,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'the gas ledger equals the balance': ledgerEqualsBalance,
   'no lane stays blocked': lanesAreFree,
   'the journal has no gap, repeat or change': ({ journal }) => journal.complaints(),
+  'streams equal the journal': streamsEqualJournal,
   'what clients were answered holds': wishesAreKept,
   'no order without a request': noOrderWithoutWish,
   'a signed request makes one order': onceForEachWish,

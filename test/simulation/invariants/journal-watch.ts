@@ -33,10 +33,10 @@ export function watchJournal({ gate }: World): JournalWatch {
         last.set(trader, BigInt(cursor));
         return BigInt(cursor) === before + 1n ? [] : [`the journal of ${trader} goes from ${before} to ${cursor}`];
       });
-      const clocks = await gate.read<{ trader: string; cursor: string }>('select trader, cursor::text from account_clocks');
+      const clocks = await gate.read<{ trader: string; cursor: string }>('select trader, cursor::text from account_cursors');
       const ahead = clocks
         .filter(({ trader, cursor }) => BigInt(cursor) !== (last.get(trader) ?? 0n))
-        .map(({ trader, cursor }) => `the clock of ${trader} says ${cursor}, its journal ends with ${last.get(trader) ?? 0n}`);
+        .map(({ trader, cursor }) => `the cursor of ${trader} says ${cursor}, its journal ends with ${last.get(trader) ?? 0n}`);
       return [...changed, ...gaps, ...ahead];
     },
   };
