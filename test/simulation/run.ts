@@ -51,6 +51,7 @@ const VARIABLES = {
 };
 const START_PRICE = '60000';
 const JOURNAL_LOOKS = 4;
+const DEEPEST_REORGANISATION = 20;
 
 export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): Promise<RunReport> {
   const { seed, latency } = plan;
@@ -146,6 +147,8 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
   ]);
   await untilReady(around);
   await Promise.all([...facade.map((bot) => bot.approve()), ...native.map((bot) => bot.authorise())]);
+  // A reorganisation must not reach the deployment.
+  await chain.mine(DEEPEST_REORGANISATION);
   const block = Number(await chain.request('eth_blockNumber', []));
   const balance = BigInt((await chain.request('eth_getBalance', [relayer, 'latest'])) as string);
   return {
