@@ -19,23 +19,25 @@ export interface CampaignOptions {
   readonly shrinks: boolean;
   /** A name of `SABOTAGES`. */
   readonly sabotage: string | null;
-  /** Each plan runs so often, and its traces must be equal. */
-  readonly repeat: number;
+  /** Each plan runs so often, and its traces must be equal. Null: every tenth runs twice. */
+  readonly repeat: number | null;
   readonly onLine: ((line: string, isNew: boolean) => void) | null;
 }
 
 const PROGRESS_MS = 15_000;
+const TWICE_EVERY = 10;
 const HANDLES_EVERY = 100;
 const REACHED_ENOUGH = 10;
 const realNow = performance.now.bind(performance);
 
 export async function createCampaign(options: CampaignOptions): Promise<Campaign> {
-  const { server, write, repeat } = options;
+  const { server, write } = options;
   const sabotage = options.sabotage === null ? undefined : SABOTAGES[options.sabotage]?.begin;
   if (options.sabotage !== null && sabotage === undefined) throw new Error(`--sabotage is one of ${Object.keys(SABOTAGES).join(', ')}`);
   const [startedAt, cpuBefore] = [realNow(), process.cpuUsage()];
   const faults = new Map<string, number>();
   const reached = new Map<string, number>();
+  let plans = 0;
   let runs = 0;
   let failed = 0;
   let steps = 0;
@@ -84,6 +86,8 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
 
   return {
     async run(plan) {
+      const repeat = options.repeat ?? (plans % TWICE_EVERY === 0 ? 2 : 1);
+      plans += 1;
       const hashes = new Set<string>();
       let report: RunReport | null = null;
       for (let turn = 0; turn < repeat; turn += 1) {
@@ -103,7 +107,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
       if (hashes.size > 1) {
         failed += 1;
         write(`seed ${plan.seed}: ${hashes.size} different traces in ${repeat} runs`);
-      } else if (repeat > 1) write(`seed ${plan.seed}: ${repeat} runs, one trace ${[...hashes][0]?.slice(0, 16)}`);
+      } else if (repeat > 2) write(`seed ${plan.seed}: ${repeat} runs, one trace ${[...hashes][0]?.slice(0, 16)}`);
       if (report !== null && report.violations.length > 0) await fail(report);
       if (runs % HANDLES_EVERY === 0) {
         globalThis.gc?.();

@@ -16,13 +16,15 @@ export interface SimulationServer {
   stop(): Promise<void>;
 }
 
+/** A new cluster is copied from there; the sandbox keeps it too. */
+const PATTERNS = path.resolve(import.meta.dirname, '../../node_modules/.cache/diamond-gateway');
 const TEMPLATE = 'simulation_template';
 const silent = (): void => undefined;
 const log: Logger = { debug: silent, info: silent, warn: silent, error: (event, fields) => console.error(event, fields), child: () => log };
 
 export async function startSimulationServer(): Promise<SimulationServer> {
   const folder = await makeTemporaryFolder('diamond-gateway-simulation');
-  const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false });
+  const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false, patterns: PATTERNS });
   const url = new URL(server.url);
   const role = decodeURIComponent(url.username);
   const admin = new pg.Client(server.url);
@@ -31,7 +33,8 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`])
     await admin.query(`alter system set ${setting}`);
   await admin.query('select pg_reload_conf()');
-  await admin.query(`create database ${TEMPLATE}`);
+  // A copied cluster has no templates of its own.
+  await admin.query(`create database ${TEMPLATE} template postgres`);
   url.pathname = `/${TEMPLATE}`;
   await migrate({ url: url.href, log });
   await replaceServerClock(url.href);

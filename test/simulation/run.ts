@@ -147,9 +147,9 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
   ]);
   await untilReady(around);
   await Promise.all([...facade.map((bot) => bot.approve()), ...native.map((bot) => bot.authorise())]);
+  const block = Number(await chain.request('eth_blockNumber', []));
   // A reorganisation must not reach the deployment.
   await chain.mine(DEEPEST_REORGANISATION);
-  const block = Number(await chain.request('eth_blockNumber', []));
   const balance = BigInt((await chain.request('eth_getBalance', [relayer, 'latest'])) as string);
   return {
     facade,

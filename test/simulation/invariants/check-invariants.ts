@@ -55,13 +55,15 @@ async function untilAtRest(evidence: Evidence): Promise<void> {
 const OPEN = `
   select (select count(*) from relay_jobs where not is_over)::int as jobs,
     (select count(*) from relay_lanes where fenced_since is not null)::int as fenced,
+    (select count(*) from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
+      where status = 'prepared')::int as prepared,
     (select block_number::text from chain_cursors where chain = $1) as cursor,
     (select block_hash from chain_cursors where chain = $1) as hash`;
 
-/** No open job, no blocked lane, and the index is where the chain is. */
+/** No open job, no blocked lane, no order of the facade that could still be sent, and the index is where the chain is. */
 async function isAtRest({ world: { gate, venue } }: Evidence): Promise<boolean> {
-  const [row] = await gate.read<{ jobs: number; fenced: number; cursor: string; hash: string }>(OPEN, [SLUG]);
+  const [row] = await gate.read<{ jobs: number; fenced: number; prepared: number; cursor: string; hash: string }>(OPEN, [SLUG]);
   const [chain] = venue.sandbox.chains;
   const head = await chain?.node.head();
-  return row?.jobs === 0 && row.fenced === 0 && row.hash === head?.hash;
+  return row?.jobs === 0 && row.fenced === 0 && row.prepared === 0 && row.hash === head?.hash;
 }

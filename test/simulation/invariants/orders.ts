@@ -33,12 +33,13 @@ export const viewEqualsChain: Invariant = async ({ world, bots }) => {
 
 /**
  * What must hold for the orders of a wish after the client has been given this answer, while no block was taken back. `resting` and `open`
- * are also answered for an order that is on its way, so it may still end in any state; several orders can belong to one wish.
+ * are also answered for an order that is on its way, so it may still end in any state. Several orders can belong to one wish, and none to one
+ * that became a trigger of a position.
  */
 const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = {
   filled: (states) => states.includes('filled'),
-  resting: (states) => states.length > 0 && !states.includes('prepared'),
-  open: (states) => states.length > 0 && !states.includes('prepared'),
+  resting: (states) => !states.includes('prepared'),
+  open: (states) => !states.includes('prepared'),
   canceled: (states) => states.every((state) => !['open', 'pending', 'prepared'].includes(state)),
   rejected: (states) => states.every((state) => !['open', 'pending', 'filled'].includes(state)),
 };
