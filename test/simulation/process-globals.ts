@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type * as Edr from '@nomicfoundation/edr';
 import type { Cancel } from '../../core/types.js';
+import type { Random } from '../fuzz/random.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Lane, Scheduler } from './scheduler.js';
 
@@ -9,8 +10,8 @@ import type { Lane, Scheduler } from './scheduler.js';
  * of the scheduler too. What is left of the event loop is immediates, which are counted, and calls of the EVM engine, which are queued.
  */
 export interface ProcessGlobals {
-  /** Timers and the date follow this scheduler from now on. */
-  follow(scheduler: Scheduler): void;
+  /** Timers and the date follow this scheduler from now on, and random fractions this generator. */
+  follow(scheduler: Scheduler, random: Random): void;
   /** Resolves when no immediate is pending and the engine has answered everything. */
   settle(): Promise<void>;
   restore(): void;
@@ -69,6 +70,7 @@ export function takeProcessGlobals(): ProcessGlobals {
   const { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate } = globalThis;
   const before: Timers = { setTimeout, clearTimeout, setInterval, clearInterval, setImmediate, clearImmediate };
   const dateNow = Date.now;
+  const mathRandom = Math.random;
   const { compile, instantiate } = wasm;
   let timers: Lane | null = null;
   let scheduler: Scheduler | null = null;
@@ -108,10 +110,11 @@ export function takeProcessGlobals(): ProcessGlobals {
 
   const restoreEngine = queueEngineCalls(calls);
   return {
-    follow(next) {
+    follow(next, random) {
       scheduler = next;
       timers = next.lane('world', 'libraries/timers');
       Object.assign(globalThis, replaced);
+      Math.random = () => random.fraction();
       Date.now = () => EPOCH + (scheduler?.now() ?? 0);
       // Compiled on threads otherwise, which would end at any moment.
       wasm.compile = (bytes) => Promise.resolve(new wasm.Module(bytes));
@@ -134,6 +137,7 @@ export function takeProcessGlobals(): ProcessGlobals {
     restore() {
       Object.assign(globalThis, before);
       Date.now = dateNow;
+      Math.random = mathRandom;
       Object.assign(wasm, { compile, instantiate });
       restoreEngine();
     },

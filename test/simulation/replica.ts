@@ -1,5 +1,6 @@
 import type { Config } from '../../core/config/config.js';
 import type { Gateway } from '../../core/gateway.js';
+import type { RandomBytes } from '../../core/ports/clock.js';
 import { startGateway, startStore } from '../../app/compose/gateway.js';
 import { createLifecycle, type OwnedLifecycle } from '../../app/lifecycle.js';
 import { listen } from '../../http/listen.js';
@@ -33,10 +34,11 @@ export interface ReplicaOptions {
   readonly gate: DatabaseGate;
   readonly port: number;
   readonly configFor: (name: ReplicaName) => Config;
+  readonly randomBytes: RandomBytes;
 }
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, scheduler, network, gate, port, configFor } = options;
+  const { name, scheduler, network, gate, port, configFor, randomBytes } = options;
   scheduler.setState(name, 'running');
   const clock = createSimulatedClock(scheduler, name);
   const log = createRecordedLog();
@@ -69,6 +71,6 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     isAlive: () => isAlive,
   };
   const store = await startStore({ lifecycle, clock, log }, config.database);
-  gateway = await startGateway({ config, store, lifecycle, clock, log, http });
+  gateway = await startGateway({ config, store, lifecycle, clock, log, http, randomBytes });
   return replica;
 }

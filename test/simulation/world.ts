@@ -47,6 +47,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     ...(onLine && { onLine }),
   });
   const network = installNetwork(scheduler);
+  const bytes = createRandom(seed, STREAMS.bytes);
+  const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => bytes.int(0, 255));
   let gate: DatabaseGate | null = null;
   const restore = async (): Promise<void> => {
     await gate?.close();
@@ -59,7 +61,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   try {
     const latency = options.latency(createRandom(seed, STREAMS.latency));
     gate = await openDatabaseGate({ scheduler, port: server.port, database, role: server.role, connectReally, latency });
-    globals.follow(scheduler);
+    globals.follow(scheduler, createRandom(seed, STREAMS.libraries));
     network.setLatency(latency);
     network.serve('database', DATABASE_PORT, gate.accept);
     const names = NAMES.slice(0, options.replicas);
@@ -83,7 +85,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       replicas,
       async start(name) {
         const port = FIRST_PORT + NAMES.indexOf(name);
-        const replica = await startReplica({ name, scheduler, network, gate: openGate, port, configFor: venue.configFor });
+        const replica = await startReplica({ name, scheduler, network, gate: openGate, port, configFor: venue.configFor, randomBytes });
         replicas.set(name, replica);
         return replica;
       },

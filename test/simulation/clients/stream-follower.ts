@@ -54,6 +54,8 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
   function receive(socket: WebSocket, message: Message): void {
     if (message.op === 'authenticated')
       return socket.send(JSON.stringify({ op: 'subscribe', channel: 'orders', ...(last === null ? {} : { after: last }) }));
+    // A replica that is starting or stopping refuses; the next one may not.
+    if (message.op === 'error') return socket.terminate();
     if (message.channel !== 'orders' || message.op !== undefined || message.cursor === undefined) return;
     if (message.snapshot === true) start ??= message.cursor;
     else cursors.push(message.cursor);
