@@ -58,7 +58,8 @@ const server = await startSimulationServer();
 
 /** True if everything held. */
 async function main(): Promise<boolean> {
-  if (values.sabotage === 'all') return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_SABOTAGED : runs });
+  if (values.sabotage === 'all')
+    return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_SABOTAGED : runs });
   const lines: string[] = [];
   const campaign = await createCampaign({
     server,

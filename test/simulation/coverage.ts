@@ -27,7 +27,9 @@ export function watchOrderMachine(): { seen(): string[]; stop(): void } {
 }
 
 export async function jobTransitions({ gate }: World): Promise<string[]> {
-  const rows = await gate.read<{ before: string | null; after: string }>(`select before, after from seen_transitions where subject = 'job'`);
+  const rows = await gate.read<{ before: string | null; after: string }>(
+    `select before, after from seen_transitions where subject = 'job'`,
+  );
   return rows.map(({ before, after }) => `job ${before ?? 'none'} ${after}`);
 }
 

@@ -205,7 +205,8 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
 
   /** The server's own limits, which it would measure with the real time. */
   function watchBlocked(session: Session, { limits }: Trip): (() => void)[] {
-    const cancelAfter = (ms: number, code: string): (() => void) => timers.schedule(ms, `limit ${code}`, () => cancelStatement(session, code));
+    const cancelAfter = (ms: number, code: string): (() => void) =>
+      timers.schedule(ms, `limit ${code}`, () => cancelStatement(session, code));
     return [
       ...(limits.lockMs > 0 ? [cancelAfter(limits.lockMs, '55P03')] : []),
       ...(limits.statementMs > 0 ? [cancelAfter(limits.statementMs, '57014')] : []),
@@ -241,7 +242,9 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   function reply(session: Session, trip: Trip, delayMs: number | null): void {
     const code = session.cancelCode;
     session.cancelCode = null;
-    const frames = session.received.map((frame) => (code !== null && frame.type === 'E' && errorCode(frame) === '57014' ? withErrorCode(frame, code) : frame));
+    const frames = session.received.map((frame) =>
+      code !== null && frame.type === 'E' && errorCode(frame) === '57014' ? withErrorCode(frame, code) : frame,
+    );
     session.received = [];
     for (const frame of frames) {
       if (frame.type === 'K') session.pid = processId(frame);
@@ -302,7 +305,9 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     if (session.pid !== 0) {
       await observer.query('select pg_terminate_backend($1)', [session.pid]);
       for (;;) {
-        const { rows } = await observer.query<{ alive: boolean }>('select exists (select from pg_stat_activity where pid = $1) as alive', [session.pid]);
+        const { rows } = await observer.query<{ alive: boolean }>('select exists (select from pg_stat_activity where pid = $1) as alive', [
+          session.pid,
+        ]);
         if (rows[0]?.alive !== true) break;
       }
     }
@@ -328,7 +333,9 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     });
     const [first] = frames;
     const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : digestOf(texts);
-    const isWrite = texts.some((text) => /\b(?:insert|update|delete|commit|rollback|notify|pg_notify|unlock|clock_timestamp|truncate)\b/i.test(text));
+    const isWrite = texts.some((text) =>
+      /\b(?:insert|update|delete|commit|rollback|notify|pg_notify|unlock|clock_timestamp|truncate)\b/i.test(text),
+    );
     return {
       frames: sent,
       texts,
@@ -413,7 +420,8 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     setDown: (next) =>
       inEvent(next ? 'down' : 'up', async () => {
         isDown = next;
-        if (next) for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
+        if (next)
+          for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
       }),
     connections: (owner) => [...sessions].filter((session) => session.end.from === owner).length,
     async close() {

@@ -30,8 +30,7 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   const admin = new pg.Client(server.url);
   await admin.connect();
   await trustLocalConnections(server.dataFolder);
-  for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`])
-    await admin.query(`alter system set ${setting}`);
+  for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`]) await admin.query(`alter system set ${setting}`);
   await admin.query('select pg_reload_conf()');
   // A copied cluster has no templates of its own.
   await admin.query(`create database ${TEMPLATE} template postgres`);

@@ -135,7 +135,8 @@ export function installNetwork(scheduler: Scheduler): Network {
   /** Turns a fresh socket into one end of a link. */
   function attach(socket: InnerSocket, link: Link, owner: Owner, lane: Lane, peerOf: () => End | null): End {
     const asSocket = socket as unknown as net.Socket;
-    const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer => (typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk);
+    const bytesOf = (chunk: Buffer | string, encoding: BufferEncoding): Buffer =>
+      typeof chunk === 'string' ? Buffer.from(chunk, encoding) : chunk;
     const early: Buffer[] = [];
     const send = (bytes: Buffer): void => {
       active();
@@ -200,7 +201,9 @@ export function installNetwork(scheduler: Scheduler): Network {
   }
 
   function accept(link: Link, client: InnerSocket, server: InnerServer, to: Owner): void {
-    const socket = new net.Socket({ allowHalfOpen: (server as unknown as { allowHalfOpen: boolean }).allowHalfOpen }) as unknown as InnerSocket;
+    const socket = new net.Socket({
+      allowHalfOpen: (server as unknown as { allowHalfOpen: boolean }).allowHalfOpen,
+    }) as unknown as InnerSocket;
     const far = attach(socket, link, to, scheduler.lane(to, `${link.from}>${to}#${link.id}`), () => link.near);
     link.far = far;
     socket._peername = { address: link.from === 'clients' ? '127.0.0.9' : '127.0.0.1', family: 'IPv4', port: 30_000 + link.id };
@@ -249,7 +252,13 @@ export function installNetwork(scheduler: Scheduler): Network {
     const lane = scheduler.lane(from, `${to}>${from}#${id}`);
     // eslint-disable-next-line prefer-const -- both need each other
     let link: Link;
-    const near = attach(socket, (link = { id, from, to, near: null as never, far: null, isCut: false, opening: lane }), from, lane, () => link.far);
+    const near = attach(
+      socket,
+      (link = { id, from, to, near: null as never, far: null, isCut: false, opening: lane }),
+      from,
+      lane,
+      () => link.far,
+    );
     link.near = near;
     links.add(link);
     socket.connecting = true;

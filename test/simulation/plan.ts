@@ -74,7 +74,9 @@ export function drawPlan(seed: number, { replicas, areFaultsOff = false, runMs =
     { share: 0.2, mostMs: 15 },
     { share: 0.5, mostMs: 60 },
   ]);
-  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random, busyMs)).sort((a, b) => a.at - b.at);
+  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random, busyMs)).sort(
+    (a, b) => a.at - b.at,
+  );
   const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
   return {
     seed,

@@ -56,7 +56,8 @@ const DEEPEST_REORGANISATION = 20;
 export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): Promise<RunReport> {
   const { seed, latency } = plan;
   const unhandled: string[] = [];
-  const onUnhandled = (error: unknown): void => void unhandled.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
+  const onUnhandled = (error: unknown): void =>
+    void unhandled.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.on('unhandledRejection', onUnhandled);
   process.on('uncaughtException', onUnhandled);
   const orders = watchOrderMachine();
@@ -134,8 +135,14 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
   };
   const relayer = accounts.relayer.address;
   const funds = { usdc: '100000', eth: '100' } as const;
-  const facadeKeys = Array.from({ length: BOTS.facade }, (_, at) => ({ trader: keyOf(`facade trader ${at}`), agent: keyOf(`facade agent ${at}`) }));
-  const nativeKeys = Array.from({ length: BOTS.native }, (_, at) => ({ trader: keyOf(`native trader ${at}`), agent: keyOf(`native agent ${at}`) }));
+  const facadeKeys = Array.from({ length: BOTS.facade }, (_, at) => ({
+    trader: keyOf(`facade trader ${at}`),
+    agent: keyOf(`facade agent ${at}`),
+  }));
+  const nativeKeys = Array.from({ length: BOTS.native }, (_, at) => ({
+    trader: keyOf(`native trader ${at}`),
+    agent: keyOf(`native agent ${at}`),
+  }));
   const facade = facadeKeys.map((keys, at) => createFacadeBot(around, `facade-${at}`, keys));
   const native = nativeKeys.map((keys, at) => createNativeBot(around, `native-${at}`, keys));
   await Promise.all([
@@ -156,7 +163,10 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
     native,
     diary,
     followers: nativeKeys.map((keys) => followStream(around, keys)),
-    traders: [...facadeKeys, ...nativeKeys].map(({ trader }, at) => ({ address: [...facade, ...native][at]?.trader ?? '', privateKey: trader })),
+    traders: [...facadeKeys, ...nativeKeys].map(({ trader }, at) => ({
+      address: [...facade, ...native][at]?.trader ?? '',
+      privateKey: trader,
+    })),
     purse: { wallet: relayer.toLowerCase(), block, balance },
   };
 }
@@ -164,7 +174,8 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
 const READY_POLL_MS = 100;
 
 async function untilReady({ clock, urls }: Surroundings): Promise<void> {
-  for (const url of urls()) while ((await ask(clock, { url: `${url}/ready`, method: 'GET' }))?.status !== 200) await clock.sleep(READY_POLL_MS);
+  for (const url of urls())
+    while ((await ask(clock, { url: `${url}/ready`, method: 'GET' }))?.status !== 200) await clock.sleep(READY_POLL_MS);
 }
 
 /** Every bot does one thing after the other, as soon as the plan allows. */

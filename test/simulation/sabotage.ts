@@ -21,7 +21,11 @@ export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
   'double send': { breaks: 'one mined transaction per job', begin: sendTwice },
   'lost receipt': {
     breaks: 'every job has an end',
-    begin: inDatabase('relay_jobs', 'before update', `if new.is_over and new.mined is not null and new.id % 3 = 0 then return old; end if; return new;`),
+    begin: inDatabase(
+      'relay_jobs',
+      'before update',
+      `if new.is_over and new.mined is not null and new.id % 3 = 0 then return old; end if; return new;`,
+    ),
   },
   'wrong ledger': {
     breaks: 'the gas ledger equals the balance',

@@ -15,7 +15,8 @@ const NAMES = {
   idle_session_timeout: 'idleSessionMs',
 } as const satisfies Record<string, keyof SessionLimits>;
 
-const CONFIGURED = /set_config\('(lock_timeout|statement_timeout|idle_in_transaction_session_timeout|idle_session_timeout)', '(\d+)', (true|false)\)/g;
+const CONFIGURED =
+  /set_config\('(lock_timeout|statement_timeout|idle_in_transaction_session_timeout|idle_session_timeout)', '(\d+)', (true|false)\)/g;
 const SET = /^\s*set (idle_session_timeout) = (\d+)/i;
 
 /** The text for the server: without limits, and with the simulation's clock. */

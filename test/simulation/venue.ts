@@ -78,7 +78,11 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
     chain.node.onBlock(({ hash }) => {
       void chain.node.request('eth_getBlockByHash', [hash, false]).then((block) => block !== null && events.block(block as never, []));
     });
-    const rpc = (method: string, params: readonly unknown[], subscriptions: { subscribe(p: readonly unknown[]): RpcAnswer; unsubscribe(p: readonly unknown[]): RpcAnswer } | null): Promise<RpcAnswer> => {
+    const rpc = (
+      method: string,
+      params: readonly unknown[],
+      subscriptions: { subscribe(p: readonly unknown[]): RpcAnswer; unsubscribe(p: readonly unknown[]): RpcAnswer } | null,
+    ): Promise<RpcAnswer> => {
       if (subscriptions !== null && method === 'eth_subscribe') return Promise.resolve(subscriptions.subscribe(params));
       if (subscriptions !== null && method === 'eth_unsubscribe') return Promise.resolve(subscriptions.unsubscribe(params));
       const ask = (): Promise<RpcAnswer> => askNode(method, params);

@@ -33,7 +33,11 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
   const resting: Wish[] = [];
 
   const nextNonce = (): number => (lastNonce = Math.max(lastNonce + 1, clock.now()));
-  const nextCloid = (): string => `0x${createHash('sha256').update(`${name} ${(made += 1)}`).digest('hex').slice(0, 32)}`;
+  const nextCloid = (): string =>
+    `0x${createHash('sha256')
+      .update(`${name} ${(made += 1)}`)
+      .digest('hex')
+      .slice(0, 32)}`;
   const anyUrl = (): string => random.pick(urls());
 
   /** Repeats the same bytes while there is no decision. */
@@ -74,7 +78,11 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     }
     const { data } = body.response as { data?: { statuses?: readonly unknown[] } };
     const [status] = data?.statuses ?? [];
-    const { resting: rests, filled, error } = (typeof status === 'object' && status !== null ? status : {}) as {
+    const {
+      resting: rests,
+      filled,
+      error,
+    } = (typeof status === 'object' && status !== null ? status : {}) as {
       resting?: { oid: number };
       filled?: { oid: number };
       error?: string;
@@ -108,7 +116,8 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     async approve() {
       const body = await approveAgent(trader, agent.address, null, { network: 'Testnet', nonce: nextNonce() });
       const answer = await send(body);
-      if ((answer?.body as { status?: string } | undefined)?.status !== 'ok') throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
+      if ((answer?.body as { status?: string } | undefined)?.status !== 'ok')
+        throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
     },
     async open({ isBuy, size, copies }) {
       await place('open', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, t: { limit: { tif: 'Ioc' } } }, copies);

@@ -65,7 +65,12 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
         nonce: BigInt(clock.now()) * 1_000n + nonce,
       });
       const headers = { ...signed, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
-      const answer = await ask(clock, { url: `${random.pick(urls())}${base}${path}`, method, headers, ...(body === undefined ? {} : { body: bytes }) });
+      const answer = await ask(clock, {
+        url: `${random.pick(urls())}${base}${path}`,
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: bytes }),
+      });
       if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
       diary.count(`native ${answer === null ? 'silence' : answer.status}`);
       await clock.sleep(PAUSE_MS * attempt);
@@ -108,7 +113,12 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
     await call('submitOrder', 'POST', `/orders/${orderId}/submit`, { txHash: hash });
   }
 
-  async function place(kind: string, body: Record<string, unknown>, copies = 1, isAbandoned = false): Promise<{ wish: Wish; id: string | null }> {
+  async function place(
+    kind: string,
+    body: Record<string, unknown>,
+    copies = 1,
+    isAbandoned = false,
+  ): Promise<{ wish: Wish; id: string | null }> {
     const clientId = `${name}-${(made += 1)}`;
     const wish = diary.wish({ client: name, door: 'native', trader: trader.address.toLowerCase(), id: clientId, kind });
     const replies = await Promise.all(Array.from({ length: copies }, () => call('createOrder', 'POST', '/orders', { ...body, clientId })));

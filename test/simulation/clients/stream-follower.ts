@@ -65,7 +65,10 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
   function open(): void {
     if (isOver) return;
     connections += 1;
-    const socket = new WebSocket(`${random.pick(urls()).replace('http', 'ws')}${path}`, { perMessageDeflate: false, handshakeTimeout: HANDSHAKE_MS });
+    const socket = new WebSocket(`${random.pick(urls()).replace('http', 'ws')}${path}`, {
+      perMessageDeflate: false,
+      handshakeTimeout: HANDSHAKE_MS,
+    });
     current = socket;
     let heardAt = clock.now();
     const stopWatch = clock.every(SILENCE_MS / 4, () => {

@@ -48,7 +48,9 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
   });
   venue.setNodeFault(nodeFaults.fault);
   const trips = new Set<Fault>();
-  gate.setFault((owner, texts) => [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, texts) : fate), 'none'));
+  gate.setFault((owner, texts) =>
+    [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, texts) : fate), 'none'),
+  );
 
   function tripFate(fault: Fault, owner: string, texts: readonly string[]): TripFault {
     if (owner !== replicaName(fault.replica)) return 'none';
@@ -85,8 +87,16 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
 
   async function operate(method: string, path: string, body?: unknown): Promise<void> {
     for (const { url } of [...replicas.values()].filter((replica) => replica.isAlive())) {
-      const headers = { Authorization: `Bearer ${venue.operatorToken}`, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
-      const answer = await ask(clock, { url: `${url}/relayer${path}`, method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+      const headers = {
+        Authorization: `Bearer ${venue.operatorToken}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      };
+      const answer = await ask(clock, {
+        url: `${url}/relayer${path}`,
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
       if (answer !== null && answer.status < 500) {
         if (answer.status >= 300) failures.push(`the operator was refused: ${JSON.stringify(answer)}`);
         return;

@@ -26,7 +26,9 @@ export function watchJournal({ gate }: World): JournalWatch {
     async complaints() {
       const rows = await gate.read<Row>(ROWS);
       const now = new Map(rows.map(({ trader, cursor, text }) => [`${trader} ${cursor}`, digest(text)]));
-      const changed = [...seen].filter(([key, before]) => now.get(key) !== before).map(([key]) => `journal row ${key} was changed or removed`);
+      const changed = [...seen]
+        .filter(([key, before]) => now.get(key) !== before)
+        .map(([key]) => `journal row ${key} was changed or removed`);
       const last = new Map<string, bigint>();
       const gaps = rows.flatMap(({ trader, cursor }) => {
         const before = last.get(trader) ?? 0n;

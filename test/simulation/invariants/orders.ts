@@ -53,19 +53,25 @@ export const wishesAreKept: Invariant = async ({ world, bots, faults }) => {
   return bots.diary.wishes.flatMap((wish) => judge(wish, rows, { exchange, areBlocksFinal }));
 };
 
-function judge(wish: Wish, rows: readonly OrderRow[], { exchange, areBlocksFinal }: { exchange: ReadonlySet<string>; areBlocksFinal: boolean }): string[] {
+function judge(
+  wish: Wish,
+  rows: readonly OrderRow[],
+  { exchange, areBlocksFinal }: { exchange: ReadonlySet<string>; areBlocksFinal: boolean },
+): string[] {
   const complaints: string[] = [];
   const named = new Set(wish.answers.flatMap(({ orderId }) => orderId ?? []));
-  const own = rows.filter((row) => (wish.door === 'facade' ? row.cloid === wish.id || named.has(row.oid ?? '') : row.client_id === wish.id || named.has(row.id)));
+  const own = rows.filter((row) =>
+    wish.door === 'facade' ? row.cloid === wish.id || named.has(row.oid ?? '') : row.client_id === wish.id || named.has(row.id),
+  );
   const story = `${wish.client} ${wish.kind} ${wish.id} (${wish.answers.map(({ status, orderId }) => `${status} ${orderId ?? ''}`).join(', ')})`;
   if (named.size > 1) complaints.push(`${story} was answered with several orders`);
   for (const id of named)
-    if (wish.door === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id)) complaints.push(`${story}: order ${id} does not exist`);
+    if (wish.door === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id))
+      complaints.push(`${story}: order ${id} does not exist`);
   const states = own.map(({ status }) => status);
   for (const { status } of wish.answers) {
     const holds = wish.door === 'facade' ? LATER[status] : undefined;
-    if (areBlocksFinal && holds?.(states) === false)
-      complaints.push(`${story}: after ${status} its orders are ${states.join(', ')}`);
+    if (areBlocksFinal && holds?.(states) === false) complaints.push(`${story}: after ${status} its orders are ${states.join(', ')}`);
   }
   const last = wish.answers.at(-1)?.status ?? 'silence';
   const isRefused = wish.answers.length > 0 && wish.answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
@@ -78,15 +84,21 @@ function judge(wish: Wish, rows: readonly OrderRow[], { exchange, areBlocksFinal
 export const noOrderWithoutWish: Invariant = async ({ world, bots }) => {
   const { wishes } = bots.diary;
   const ids = new Set(wishes.map(({ id }) => id));
-  const answered = new Set(wishes.filter(({ door }) => door === 'native').flatMap(({ answers }) => answers.flatMap(({ orderId }) => orderId ?? [])));
-  const hasSilentClose = wishes.some(({ kind, door, answers }) => door === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'));
+  const answered = new Set(
+    wishes.filter(({ door }) => door === 'native').flatMap(({ answers }) => answers.flatMap(({ orderId }) => orderId ?? [])),
+  );
+  const hasSilentClose = wishes.some(
+    ({ kind, door, answers }) => door === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'),
+  );
   const rows = await world.gate.read<OrderRow>(ORDERS);
-  return rows
-    // A request that failed half-way may leave an order that was never sent and expires.
-    .filter(({ agent, status }) => agent !== null && status !== 'prepared' && status !== 'expired')
-    .filter(({ id, client_id, cloid }) => !(answered.has(id) || ids.has(client_id ?? '') || ids.has(cloid ?? '')))
-    .filter(({ client_id, cloid }) => !(hasSilentClose && client_id === null && cloid === null))
-    .map((row) => `order ${row.id} of ${row.trader} (${row.status}) was asked for by no client`);
+  return (
+    rows
+      // A request that failed half-way may leave an order that was never sent and expires.
+      .filter(({ agent, status }) => agent !== null && status !== 'prepared' && status !== 'expired')
+      .filter(({ id, client_id, cloid }) => !(answered.has(id) || ids.has(client_id ?? '') || ids.has(cloid ?? '')))
+      .filter(({ client_id, cloid }) => !(hasSilentClose && client_id === null && cloid === null))
+      .map((row) => `order ${row.id} of ${row.trader} (${row.status}) was asked for by no client`)
+  );
 };
 
 /** A signed order makes at most one order, however often it is sent. */

@@ -47,7 +47,9 @@ const JOBS = `
   from relay_jobs job order by job.id`;
 
 export const jobsHaveAnEnd: Invariant = async ({ world }) =>
-  (await world.gate.read<JobRow>(JOBS)).filter((job) => !job.is_over).map((job) => `job ${job.id} is still ${job.state}: ${job.note ?? ''}`);
+  (await world.gate.read<JobRow>(JOBS))
+    .filter((job) => !job.is_over)
+    .map((job) => `job ${job.id} is still ${job.state}: ${job.note ?? ''}`);
 
 /** Each transaction in a block is the only one of its job, and the job knows it; no nonce is missing; no call was made twice. */
 export const oneTransactionPerJob: Invariant = async (evidence) => {
@@ -83,8 +85,13 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   const [chain] = world.venue.sandbox.controls.chains;
   const balance = BigInt((await chain?.request('eth_getBalance', [bots.purse.wallet, 'latest'])) as string);
   const spent = bots.purse.balance - balance;
-  const costs = await world.gate.read<{ cost: string }>('select coalesce(sum(cost), 0)::text as cost from relay_costs where chain = $1', [SLUG]);
-  const totals = await world.gate.read<{ cost: string }>('select coalesce(sum(cost), 0)::text as cost from relay_cost_totals where chain = $1', [SLUG]);
+  const costs = await world.gate.read<{ cost: string }>('select coalesce(sum(cost), 0)::text as cost from relay_costs where chain = $1', [
+    SLUG,
+  ]);
+  const totals = await world.gate.read<{ cost: string }>(
+    'select coalesce(sum(cost), 0)::text as cost from relay_cost_totals where chain = $1',
+    [SLUG],
+  );
   const onChain = (await sentOnChain(evidence)).reduce((sum, { cost }) => sum + cost, 0n);
   const figures = { spent, onChain, costs: BigInt(costs[0]?.cost ?? 0), totals: BigInt(totals[0]?.cost ?? 0) };
   return figures.costs === spent && figures.onChain === spent ? [] : [`the figures of the gas ledger differ: ${show(figures)}`];
@@ -92,6 +99,8 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
 
 /** A lane that was blocked is free again once its cause is gone. */
 export const lanesAreFree: Invariant = async ({ world }) =>
-  (await world.gate.read<{ wallet: string; fence_reason: string }>('select wallet, fence_reason from relay_lanes where fenced_since is not null')).map(
-    ({ wallet, fence_reason }) => `the lane of ${wallet} is blocked: ${fence_reason}`,
-  );
+  (
+    await world.gate.read<{ wallet: string; fence_reason: string }>(
+      'select wallet, fence_reason from relay_lanes where fenced_since is not null',
+    )
+  ).map(({ wallet, fence_reason }) => `the lane of ${wallet} is blocked: ${fence_reason}`);

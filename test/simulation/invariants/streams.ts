@@ -15,7 +15,8 @@ export const streamsEqualJournal: Invariant = async ({ world, bots }) => {
     }
     const rows = await world.gate.read<{ cursor: string }>(ORDER_ROWS, [trader]);
     const expected = rows.map(({ cursor }) => Number(cursor)).filter((cursor) => cursor > from);
-    if (expected.join() !== cursors.join()) complaints.push(`the stream of ${trader} from ${from} on brought ${cursors.join()} instead of ${expected.join()}`);
+    if (expected.join() !== cursors.join())
+      complaints.push(`the stream of ${trader} from ${from} on brought ${cursors.join()} instead of ${expected.join()}`);
   }
   return complaints;
 };
