@@ -61,13 +61,17 @@ async function main(): Promise<boolean> {
   if (values.sabotage === 'all')
     return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_SABOTAGED : runs });
   const lines: string[] = [];
+  const keepLine = (line: string, isNew: boolean): void => {
+    if (isNew) lines.length = 0;
+    lines.push(line);
+  };
   const campaign = await createCampaign({
     server,
     write,
     shrinks: !values['no-shrink'],
     sabotage: values.sabotage ?? null,
     repeat: values.repeat === undefined ? null : whole('repeat', values.repeat),
-    onLine: values.trace === undefined ? null : (line, isNew) => void (isNew ? lines.splice(0, lines.length, line) : lines.push(line)),
+    onLine: values.trace === undefined ? null : keepLine,
   });
   const end = performance.now() + minutes * 60_000;
   for (const plan of plans()) {

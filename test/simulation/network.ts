@@ -116,7 +116,8 @@ export function installNetwork(scheduler: Scheduler): Network {
     end.unsent.push(bytes);
     if (end.unsent.length > 1) return;
     post(link, end, 'bytes', () => {
-      const all = end.unsent.length === 1 ? (end.unsent[0] as Buffer) : Buffer.concat(end.unsent);
+      const [only] = end.unsent;
+      const all = only !== undefined && end.unsent.length === 1 ? only : Buffer.concat(end.unsent);
       end.unsent = [];
       end.deliver(all);
     });
@@ -250,7 +251,6 @@ export function installNetwork(scheduler: Scheduler): Network {
     const { from, to, life } = ownersOf(host);
     const id = nextLink++;
     const lane = scheduler.lane(from, `${to}>${from}#${id}`);
-    // eslint-disable-next-line prefer-const -- both need each other
     let link: Link;
     const near = attach(
       socket,
@@ -280,8 +280,10 @@ export function installNetwork(scheduler: Scheduler): Network {
     });
   }
 
+  /* eslint-disable @typescript-eslint/unbound-method -- put back as they were */
   const socketConnect = net.Socket.prototype.connect;
   const serverListen = net.Server.prototype.listen;
+  /* eslint-enable @typescript-eslint/unbound-method */
   net.Socket.prototype.connect = function simulated(this: net.Socket, ...given: unknown[]) {
     const { host, port, done } = targetOf(given);
     if (done) this.once('connect', done);
@@ -297,7 +299,9 @@ export function installNetwork(scheduler: Scheduler): Network {
     const server = this as unknown as InnerServer;
     servers.set(key, server);
     server._handle = {
-      close: () => void (servers.get(key) === server && servers.delete(key)),
+      close() {
+        if (servers.get(key) === server) servers.delete(key);
+      },
       getsockname: (out: object) => {
         Object.assign(out, { address: host, family: 'IPv4', port });
         return 0;

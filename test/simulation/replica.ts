@@ -7,7 +7,7 @@ import { listen } from '../../http/listen.js';
 import type { DatabaseGate } from './database-gate.js';
 import type { Network } from './network.js';
 import { createRecordedLog, type RecordedLog } from '../harness/checks/recorded-log.js';
-import type { Owner, Scheduler } from './scheduler.js';
+import type { Scheduler } from './scheduler.js';
 import { createSimulatedClock, type SimulatedClock } from './simulated-clock.js';
 
 export type ReplicaName = 'replica-1' | 'replica-2' | 'replica-3';
@@ -60,7 +60,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     kill(isSentDone) {
       isAlive = false;
       // What the process has sent by then may still arrive at the database.
-      gate.abandon(name as Owner, isSentDone);
+      gate.abandon(name, isSentDone);
       network.cutAll(name);
       scheduler.setState(name, 'dead');
     },

@@ -91,7 +91,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
       // What is left of a killed process can do nothing more, even after its successor has started.
       if (stateOf(owner) === 'dead' || life !== lifeOf(owner)) return;
       let at = queue.length;
-      while (at > 0 && (queue[at - 1] as Event).at > event.at) at -= 1;
+      while (at > 0 && (queue[at - 1]?.at ?? 0) > event.at) at -= 1;
       queue.splice(at, 0, event);
       waiting.add(made);
     };
@@ -123,7 +123,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
     const ready: OwnedLane[] = [];
     for (const each of waiting) {
       if (stateOf(each.owner) !== 'running') continue;
-      const { at } = each.queue[0] as Event;
+      const at = each.queue[0]?.at ?? 0;
       if (at <= now) ready.push(each);
       else next = Math.min(next, at);
     }
@@ -138,8 +138,9 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
     onStep?.();
     const ready = due(until);
     if (ready.length === 0) return false;
-    const chosen = ready.length === 1 ? (ready[0] as OwnedLane) : random.pick(ready);
-    const event = chosen.queue.shift() as Event;
+    const chosen = ready.length > 1 ? random.pick(ready) : ready[0];
+    const event = chosen?.queue.shift();
+    if (chosen === undefined || event === undefined) return false;
     if (chosen.queue.length === 0) waiting.delete(chosen);
     steps += 1;
     atThisMoment += 1;
@@ -162,12 +163,12 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
     },
     step,
     async drive(work, limitMs = 120_000) {
-      let isOver = false;
-      const over = (): void => void (isOver = true);
+      const state = { isOver: false };
+      const over = (): void => void (state.isOver = true);
       work.then(over, over);
       const end = now + limitMs;
       await settle();
-      while (!isOver) {
+      while (!state.isOver) {
         if (!(await step(end))) throw new Error(`nothing is left that could end this work (${now} ms)`);
       }
       return work;

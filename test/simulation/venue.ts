@@ -58,7 +58,7 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
   const log = createRecordedLog();
   const settings = readSandboxSettings({ ...PACE, ...variables });
   const folder = { root: '', database: '', chain: () => null, prices: null, remove: () => undefined };
-  const sandbox = await startVenue(createLifecycle(log), { settings, folder, clock, log, progress: { step: () => undefined } as never });
+  const sandbox = await startVenue(createLifecycle(log), { settings, folder, clock, log, progress: { step: () => undefined } });
   const [chain] = sandbox.chains;
   const [chainConfig] = sandbox.chainConfigs;
   if (chain === undefined || chainConfig === undefined) throw new Error('the sandbox has no chain');
@@ -119,9 +119,9 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
             relayer: chainConfig.relayer && { ...chainConfig.relayer, maxFeePerGas: MAX_FEE },
             rpcUrls: [node],
             wsUrls: hasHeadSubscription ? [node.replace(/^http/, 'ws')] : [],
-            backendUrl: toVenue(chainConfig.backendUrl ?? ''),
-            pricingUrl: toVenue(chainConfig.pricingUrl ?? ''),
-            globalUrl: toVenue(chainConfig.globalUrl ?? ''),
+            backendUrl: toVenue(chainConfig.backendUrl),
+            pricingUrl: toVenue(chainConfig.pricingUrl),
+            globalUrl: toVenue(chainConfig.globalUrl),
           },
         ],
         serviceName: settings.SERVICE_NAME,

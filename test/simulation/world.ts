@@ -39,6 +39,7 @@ const FIRST_PORT = 8_080;
 export async function openWorld(options: WorldOptions): Promise<World> {
   const { server, seed, onLine } = options;
   const database = await server.createDatabase();
+  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of a real socket
   const connectReally = net.Socket.prototype.connect;
   const globals = takeProcessGlobals();
   const scheduler = createScheduler({
@@ -63,7 +64,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     gate = await openDatabaseGate({ scheduler, port: server.port, database, role: server.role, connectReally, latency });
     globals.follow(scheduler, createRandom(seed, STREAMS.libraries));
     network.setLatency(latency);
-    network.serve('database', DATABASE_PORT, gate.accept);
+    network.serve('database', DATABASE_PORT, (end) => gate?.accept(end));
     const names = NAMES.slice(0, options.replicas);
     const venue = await scheduler.drive(
       startSimulatedVenue({
@@ -85,7 +86,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       replicas,
       async start(name) {
         const port = FIRST_PORT + NAMES.indexOf(name);
-        const replica = await startReplica({ name, scheduler, network, gate: openGate, port, configFor: venue.configFor, randomBytes });
+        const replica = await startReplica({ name, scheduler, network, gate: openGate, port, configFor: (replica) => venue.configFor(replica), randomBytes });
         replicas.set(name, replica);
         return replica;
       },

@@ -7,8 +7,9 @@ const ORDER_ROWS = `
 /** A client that comes back with its cursor receives every entry of the journal once, in order. */
 export const streamsEqualJournal: Invariant = async ({ world, bots }) => {
   const complaints: string[] = [];
-  for (const { trader, start, cursors } of bots.followers) {
-    const from = start();
+  for (const follower of bots.followers) {
+    const { trader, cursors } = follower;
+    const from = follower.start();
     if (from === null) {
       complaints.push(`the stream of ${trader} never began`);
       continue;
