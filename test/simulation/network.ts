@@ -94,7 +94,7 @@ const ownersOf = (host: string): { from: Owner; to: Owner; life: number } => {
   return { from: OWNERS.get(from ?? 0) ?? 'venue', to: OWNERS.get(to ?? 0) ?? 'venue', life: (life ?? 1) - 1 };
 };
 
-export function installNetwork(scheduler: Scheduler): Network {
+export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer) => void = () => undefined): Network {
   const servers = new Map<string, InnerServer>();
   const services = new Map<string, (end: SocketEnd) => void>();
   const links = new Set<Link>();
@@ -120,6 +120,7 @@ export function installNetwork(scheduler: Scheduler): Network {
       const all = only !== undefined && end.unsent.length === 1 ? only : Buffer.concat(end.unsent);
       end.unsent = [];
       end.deliver(all);
+      onDelivery(all);
     });
   }
 

@@ -12,6 +12,8 @@ import type { Lane, Scheduler } from './scheduler.js';
 export interface ProcessGlobals {
   /** Timers and the date follow this scheduler from now on, and random fractions this generator. */
   follow(scheduler: Scheduler, random: Random): void;
+  /** The library that calls contracts imports a module after each revert, and modules are resolved on a thread of the loader. */
+  expectImport(): void;
   /** Resolves when no immediate is pending and the engine has answered everything. */
   settle(): Promise<void>;
   restore(): void;
@@ -62,6 +64,8 @@ interface Wasm {
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
+const IMPORTED_AFTER_REVERT = new URL('../../node_modules/viem/_esm/utils/ccip.js', import.meta.url).href;
+
 export const realSetImmediate = globalThis.setImmediate;
 export const realSetTimeout = globalThis.setTimeout;
 export const realClearTimeout = globalThis.clearTimeout;
@@ -76,6 +80,7 @@ export function takeProcessGlobals(): ProcessGlobals {
   let scheduler: Scheduler | null = null;
   const pending = new Set<NodeJS.Immediate>();
   const calls: EngineCall[] = [];
+  let hasImport = false;
 
   const needTimers = (): Lane => {
     if (timers === null) throw new Error('a timer was set before the simulation began');
@@ -125,13 +130,19 @@ export function takeProcessGlobals(): ProcessGlobals {
         return Promise.resolve(isCompiled ? instance : { module, instance });
       };
     },
+    expectImport: () => void (hasImport = true),
     async settle() {
       for (;;) {
         await new Promise<void>((resolve) => realSetImmediate(resolve));
         if (pending.size > 0) continue;
         const call = calls.shift();
-        if (call === undefined) return;
-        await call.start();
+        if (call !== undefined) await call.start();
+        else if (!hasImport) return;
+        else {
+          hasImport = false;
+          // The loader answers in the order of the questions: after this one, those before it are answered.
+          for (let turn = 0; turn < 2; turn += 1) await import(IMPORTED_AFTER_REVERT);
+        }
       }
     },
     restore() {

@@ -47,7 +47,9 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     settle: () => globals.settle(),
     ...(onLine && { onLine }),
   });
-  const network = installNetwork(scheduler);
+  const network = installNetwork(scheduler, (bytes) => {
+    if (bytes.includes('execution reverted')) globals.expectImport();
+  });
   const bytes = createRandom(seed, STREAMS.bytes);
   const randomBytes = (count: number): Uint8Array => Uint8Array.from({ length: count }, () => bytes.int(0, 255));
   let gate: DatabaseGate | null = null;
