@@ -88,7 +88,15 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       replicas,
       async start(name) {
         const port = FIRST_PORT + NAMES.indexOf(name);
-        const replica = await startReplica({ name, scheduler, network, gate: openGate, port, configFor: (replica) => venue.configFor(replica), randomBytes });
+        const replica = await startReplica({
+          name,
+          scheduler,
+          network,
+          gate: openGate,
+          port,
+          configFor: (replica) => venue.configFor(replica),
+          randomBytes,
+        });
         replicas.set(name, replica);
         return replica;
       },
