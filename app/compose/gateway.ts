@@ -14,7 +14,7 @@ import { createResponseCache } from '../../http/response-cache.js';
 import { createMetricsBook } from '../../core/observability/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock, RandomBytes } from '../../core/ports/clock.js';
 import { createAlerts } from '../../core/observability/alerts/alerts.js';
 import { reportRejections } from '../../core/observability/alerts/rejection.js';
 import { traceStore } from '../../core/observability/trace-store.js';
@@ -71,6 +71,8 @@ export interface ComposeOptions extends Surroundings {
   readonly http: Listening;
   /** Routes of the sandbox; none in production. */
   readonly extraRoutes?: readonly Router[];
+  /** Absent: the operating system's generator; a simulation brings one that follows from its seed. */
+  readonly randomBytes?: RandomBytes;
 }
 
 /** Compiled code lies one folder deeper than the sources. */
@@ -112,7 +114,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
     alerts,
     orders: config.orders,
     facade: config.facade,
-    randomBytes: systemRandom,
+    randomBytes: options.randomBytes ?? systemRandom,
     stopping: lifecycle.stopping,
   });
   await lifecycle.start(

@@ -66,11 +66,12 @@ export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Res
   }
 }
 
-/** Database outages become NOT_READY; other errors are bugs and become INTERNAL in the front end. */
-export const asFault = (error: unknown): unknown =>
-  !(error instanceof GatewayError) && isUnavailable(error)
-    ? new GatewayError('NOT_READY', { reason: 'the database does not answer' }, { cause: error })
-    : error;
+/** Outages and lost races become NOT_READY: the client may repeat. Other errors are bugs and become INTERNAL in the front end. */
+export function asFault(error: unknown): unknown {
+  if (error instanceof GatewayError) return error;
+  if (isUnavailable(error)) return new GatewayError('NOT_READY', { reason: 'the database does not answer' }, { cause: error });
+  return isLostRace(error) ? new GatewayError('NOT_READY', { reason: 'the database is busy' }, { cause: error }) : error;
+}
 
 type Methods = Readonly<Record<string, (...rest: never[]) => Promise<unknown>>>;
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { tryAgain } from './faults.js';
 import { sendTogether, type Lent, type Manner } from './pipeline.js';
 import { valuesOf, type Question, type Statement, type Values } from './statement.js';
 
@@ -9,23 +10,25 @@ interface ConnectionPool {
   releaseConnection(connection: Lent): Promise<void>;
 }
 
-/** One statement, one round trip. */
+/** One statement, one round trip; repeated after a conflict with a concurrent transaction, such as a deadlock. */
 export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
-  borrowed(db, (connection) =>
-    byName(connection, async (manner) => {
-      const called = manner === 'by-name' && asked.name !== null ? { name: asked.name } : {};
-      const { rows } = await connection.query({ ...called, text: asked.text, values: valuesOf(asked, values) });
-      return rows as Row[];
-    }),
+  tryAgain(() =>
+    borrowed(db, (connection) =>
+      byName(connection, async (manner) => {
+        const called = manner === 'by-name' && asked.name !== null ? { name: asked.name } : {};
+        const { rows } = await connection.query({ ...called, text: asked.text, values: valuesOf(asked, values) });
+        return rows as Row[];
+      }),
+    ),
   );
 
-/** All statements in one round trip and one transaction; returns the rows of the last. */
+/** All statements in one round trip and one transaction, repeated after a conflict; returns the rows of the last. */
 export async function askAll<Row>(db: Knex, questions: readonly Question[]): Promise<Row[]> {
-  const rows = await askEach(db, questions);
+  const rows = await tryAgain(() => askEach(db, questions));
   return (rows.at(-1) ?? []) as Row[];
 }
 
-/** The same with the rows of each. */
+/** The rows of each. A caller that shares the trip with others repeats each by itself after a conflict. */
 export const askEach = (db: Knex, questions: readonly Question[]): Promise<unknown[][]> =>
   borrowed(db, (connection) => byName(connection, (manner) => sendTogether(connection, questions, manner)));
 

@@ -32,25 +32,28 @@ interface View {
  */
 export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, trader: ChainTrader, deadlineMs = 8_000): Promise<View> {
   await followed(gateway, chain, trader, deadlineMs);
-  const compared = async () => {
-    const ours = await serviceView(gateway, chain, lowerOf(trader));
-    return { ours, chains: await chainView(gateway, chain, trader, ours.levels) };
-  };
-  const both = async () => ({
-    ...(await compared()),
-    rows: await storedPositions(gateway, chain, lowerOf(trader)),
-    kept: await keptOrders(gateway, chain, lowerOf(trader)),
-  });
   const { chains } = await eventually(
-    both,
-    ({ ours, chains, rows, kept }) =>
-      isDeepStrictEqual(ours, chains) &&
-      isDeepStrictEqual(rows, chains.positions) &&
-      isDeepStrictEqual(kept.journal, kept.rows) &&
-      isDeepStrictEqual(kept.folded, kept.rows),
+    () => compareView(gateway, chain, trader),
+    ({ differences }) => differences.length === 0,
     deadlineMs,
   );
   return chains;
+}
+
+/** One look: the chain's view, and the names of what differs from it or among the service's own sources. */
+export async function compareView(gateway: Gateway, chain: ChainSlug, trader: ChainTrader) {
+  const ours = await serviceView(gateway, chain, lowerOf(trader));
+  const chains = await chainView(gateway, chain, trader, ours.levels);
+  const rows = await storedPositions(gateway, chain, lowerOf(trader));
+  const kept = await keptOrders(gateway, chain, lowerOf(trader));
+  const pairs: readonly (readonly [string, unknown, unknown])[] = [
+    ['view and chain', ours, chains],
+    ['stored positions and chain', rows, chains.positions],
+    ['journal and rows', kept.journal, kept.rows],
+    ['fold and rows', kept.folded, kept.rows],
+  ];
+  const differences = pairs.flatMap(([name, left, right]) => (isDeepStrictEqual(left, right) ? [] : [{ name, left, right }]));
+  return { chains, differences };
 }
 
 async function followed(gateway: Gateway, chain: ChainSlug, { client }: ChainTrader, deadlineMs: number): Promise<void> {

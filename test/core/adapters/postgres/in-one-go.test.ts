@@ -180,3 +180,27 @@ describe('a statement', () => {
     ).toEqual([{ a: 2n ** 53n + 1n, b: null }]);
   });
 });
+
+describe('after a deadlock with another transaction', () => {
+  beforeAll(() =>
+    observer.raw(`
+      create sequence tries;
+      create function succeed_at_third() returns boolean language plpgsql as $$ begin
+        if nextval('tries') % 3 <> 0 then raise exception using errcode = '40P01'; end if; return true; end $$`),
+  );
+
+  const KEEP_AT_THIRD = statement('insert into kept (word) select cast(:word as text) where succeed_at_third() returning word');
+
+  it('a statement is repeated', async () => {
+    expect(await ask(replicas[0], KEEP_AT_THIRD, { word: 'one' })).toEqual([{ word: 'one' }]);
+    expect(await words()).toEqual(['one']);
+  });
+
+  it('several of one trip are repeated together', async () => {
+    await askAll(replicas[0], [
+      { asked: KEEP, values: { word: 'first' } },
+      { asked: KEEP_AT_THIRD, values: { word: 'second' } },
+    ]);
+    expect(await words()).toEqual(['first', 'second']);
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * Simulates the whole gateway with seeded faults and checks invariants:
+ * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n; `--from` goes on after an
+ * interruption. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
+ * simulated time) set what is drawn otherwise, `--repeat 20` makes each run so often and
+ * compares the traces (otherwise every tenth is made twice), `--trace file` writes the events of the last run.
+ * `--sabotage all` breaks the build on purpose, once for each invariant, and counts the runs until it is noticed. Exit code 1: a violation was found.
+ */
+import { writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { createCampaign, proveInvariants } from '../test/simulation/campaign.js';
+import { startSimulationServer } from '../test/simulation/database-server.js';
+import { FOUND_PLANS } from '../test/simulation/found-plans.js';
+import { cutPlan, drawPlan, type Plan } from '../test/simulation/plan.js';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    runs: { type: 'string' },
+    minutes: { type: 'string' },
+    from: { type: 'string', default: '0' },
+    repeat: { type: 'string' },
+    replicas: { type: 'string' },
+    seconds: { type: 'string' },
+    sabotage: { type: 'string' },
+    trace: { type: 'string' },
+    found: { type: 'boolean', default: false },
+    calm: { type: 'boolean', default: false },
+    'no-shrink': { type: 'boolean', default: false },
+  },
+});
+
+function whole(name: string, text: string): number {
+  if (!/^\d{1,12}$/.test(text)) throw new Error(`--${name} must be a whole number`);
+  return Number(text);
+}
+
+const write = (line: string): void => void process.stdout.write(`${line}\n`);
+const seed = whole('seed', values.seed);
+const from = whole('from', values.from);
+const endless = values.minutes === undefined ? 1 : Number.MAX_SAFE_INTEGER;
+const runs = values.runs === undefined ? endless : whole('runs', values.runs);
+const minutes = values.minutes === undefined ? Infinity : whole('minutes', values.minutes);
+const options = {
+  areFaultsOff: values.calm,
+  ...(values.replicas === undefined ? {} : { replicas: whole('replicas', values.replicas) }),
+  ...(values.seconds === undefined ? {} : { runMs: whole('seconds', values.seconds) * 1_000 }),
+};
+
+function* plans(): Generator<Plan> {
+  if (values.found) yield* FOUND_PLANS.map(cutPlan);
+  for (let run = from; run < from + runs; run += 1) yield drawPlan(seed + run, options);
+}
+
+const MOST_SABOTAGED = 1_000;
+
+const server = await startSimulationServer();
+
+/** True if everything held. */
+async function main(): Promise<boolean> {
+  if (values.sabotage === 'all')
+    return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_SABOTAGED : runs });
+  const lines: string[] = [];
+  const keepLine = (line: string, isNew: boolean): void => {
+    if (isNew) lines.length = 0;
+    lines.push(line);
+  };
+  const campaign = await createCampaign({
+    server,
+    write,
+    shrinks: !values['no-shrink'],
+    sabotage: values.sabotage ?? null,
+    repeat: values.repeat === undefined ? null : whole('repeat', values.repeat),
+    onLine: values.trace === undefined ? null : keepLine,
+  });
+  const end = performance.now() + minutes * 60_000;
+  for (const plan of plans()) {
+    if (performance.now() > end) break;
+    await campaign.run(plan);
+  }
+  campaign.report();
+  if (values.trace !== undefined) writeFileSync(values.trace, `${lines.join('\n')}\n`);
+  return !campaign.hasFailed();
+}
+
+try {
+  process.exitCode = (await main()) ? 0 : 1;
+} finally {
+  await server.stop();
+}
+// Connections of killed replicas are left behind on purpose.
+process.exit();

@@ -1,0 +1,157 @@
+import { expectedRows } from './coverage.js';
+import type { SimulationServer } from './database-server.js';
+import { FAULT_KINDS } from './faults/fault-table.js';
+import { drawPlan, type Plan } from './plan.js';
+import { runPlan, type RunReport } from './run.js';
+import { SABOTAGES } from './sabotage.js';
+import { asRow, shrink } from './shrink.js';
+
+/** Many runs, and what they show together. */
+export interface Campaign {
+  run(plan: Plan): Promise<RunReport | null>;
+  report(): void;
+  hasFailed(): boolean;
+}
+
+export interface CampaignOptions {
+  readonly server: SimulationServer;
+  readonly write: (line: string) => void;
+  readonly shrinks: boolean;
+  /** A name of `SABOTAGES`. */
+  readonly sabotage: string | null;
+  /** Each plan runs so often, and its traces must be equal. Null: every tenth runs twice. */
+  readonly repeat: number | null;
+  readonly onLine: ((line: string, isNew: boolean) => void) | null;
+}
+
+const PROGRESS_MS = 15_000;
+const TWICE_EVERY = 10;
+const HANDLES_EVERY = 100;
+const REACHED_ENOUGH = 10;
+const realNow = performance.now.bind(performance);
+
+export async function createCampaign(options: CampaignOptions): Promise<Campaign> {
+  const { server, write } = options;
+  const sabotage = options.sabotage === null ? undefined : SABOTAGES[options.sabotage]?.begin;
+  if (options.sabotage !== null && sabotage === undefined) throw new Error(`--sabotage is one of ${Object.keys(SABOTAGES).join(', ')}`);
+  const [startedAt, cpuBefore] = [realNow(), process.cpuUsage()];
+  const faults = new Map<string, number>();
+  const reached = new Map<string, number>();
+  let plans = 0;
+  let runs = 0;
+  let failed = 0;
+  let steps = 0;
+  let shownAt = realNow();
+  const memory: number[] = [];
+
+  const once = (plan: Plan, onLine: CampaignOptions['onLine'] = null): Promise<RunReport> => {
+    let isNew = true;
+    return runPlan({
+      server,
+      plan,
+      ...(sabotage && { sabotage }),
+      ...(onLine && {
+        onLine: (line: string) => {
+          onLine(line, isNew);
+          isNew = false;
+        },
+      }),
+    });
+  };
+
+  const count = (map: Map<string, number>, keys: readonly string[]): void => {
+    for (const key of keys) map.set(key, (map.get(key) ?? 0) + 1);
+  };
+
+  function rate(): string {
+    const { user, system } = process.cpuUsage(cpuBefore);
+    const seconds = (realNow() - startedAt) / 1_000;
+    const perRun = (user + system) / 1e6 / Math.max(1, runs);
+    return `${((runs / seconds) * 60).toFixed(1)} runs/min, ${perRun.toFixed(1)} s of processor and ${Math.round(steps / Math.max(1, runs))} events per run`;
+  }
+
+  async function fail(report: RunReport): Promise<void> {
+    failed += 1;
+    const { seed } = report.plan;
+    write(`seed ${seed}: ${report.violations.length} violations; faults: ${report.plan.faults.map(({ kind }) => kind).join(', ')}`);
+    for (const { invariant, text } of report.violations) write(`  ${invariant}: ${text.slice(0, 2_000)}`);
+    if (!options.shrinks) return;
+    const cutting = await shrink(seed, report.violations, async (plan) => (await once(plan)).violations);
+    write('  a row for test/simulation/found-plans.ts:');
+    write(`  ${asRow(cutting, report.violations[0]?.invariant ?? '')}`);
+  }
+
+  // Modules are loaded and caches of the process filled before the first run that counts.
+  await once({ ...drawPlan(0, { replicas: 1, areFaultsOff: true }), actions: [] });
+
+  return {
+    async run(plan) {
+      const repeat = options.repeat ?? (plans % TWICE_EVERY === 0 ? 2 : 1);
+      plans += 1;
+      const hashes = new Set<string>();
+      let report: RunReport | null = null;
+      for (let turn = 0; turn < repeat; turn += 1) {
+        try {
+          report = await once(plan, options.onLine);
+        } catch (error) {
+          failed += 1;
+          write(`seed ${plan.seed}: the run itself failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+          return null;
+        }
+        hashes.add(report.hash);
+        runs += 1;
+        steps += report.steps;
+        count(faults, report.faults);
+        count(reached, report.reached);
+      }
+      if (hashes.size > 1) {
+        failed += 1;
+        write(`seed ${plan.seed}: ${hashes.size} different traces in ${repeat} runs`);
+      } else if (repeat > 2) write(`seed ${plan.seed}: ${repeat} runs, one trace ${[...hashes][0]?.slice(0, 16)}`);
+      if (report !== null && report.violations.length > 0) await fail(report);
+      if (runs % HANDLES_EVERY === 0) {
+        globalThis.gc?.();
+        memory.push(Math.round(process.memoryUsage().heapUsed / 2 ** 20));
+        write(`after ${runs} runs: heap ${memory.at(-1)} MB, ${process.getActiveResourcesInfo().length} open handles`);
+      }
+      if (realNow() - shownAt > PROGRESS_MS) {
+        shownAt = realNow();
+        write(`seed ${plan.seed}: ${runs} runs, ${failed} failed, ${rate()}`);
+      }
+      return report;
+    },
+    report() {
+      write(`${runs} runs, ${failed} failed, ${rate()}`);
+      for (const kind of FAULT_KINDS) write(`  ${kind.padEnd(24)} ${faults.get(kind) ?? 0}`);
+      const rows = expectedRows();
+      const seldom = rows.filter((row) => (reached.get(row) ?? 0) < REACHED_ENOUGH);
+      write(`${rows.length - seldom.length} of ${rows.length} rows were reached ${REACHED_ENOUGH} times or more`);
+      for (const [row, times] of [...reached].filter(([key]) => key.startsWith('job')).sort()) write(`  ${row.padEnd(32)} ${times}`);
+      for (const row of seldom) write(`  seldom: ${row.padEnd(40)} ${reached.get(row) ?? 0}`);
+    },
+    hasFailed: () => failed > 0,
+  };
+}
+
+export interface ProofOptions extends Pick<CampaignOptions, 'server' | 'write'> {
+  readonly seed: number;
+  /** After so many runs a broken build counts as unnoticed. */
+  readonly runs: number;
+}
+
+/** Breaks the build once for each row of the table; true if every one was noticed by the invariant that it breaks. */
+export async function proveInvariants({ server, write, seed, runs }: ProofOptions): Promise<boolean> {
+  let isProven = true;
+  for (const [name, { breaks, begin }] of Object.entries(SABOTAGES)) {
+    let after = 0;
+    let isNoticed = false;
+    while (!isNoticed && after < runs) {
+      const { violations } = await runPlan({ server, plan: drawPlan(seed + after), sabotage: begin });
+      after += 1;
+      isNoticed = violations.some(({ invariant }) => invariant === breaks);
+    }
+    isProven &&= isNoticed;
+    write(`${name.padEnd(32)} ${isNoticed ? `noticed after ${after}` : `NOT noticed in ${after}`} runs: ${breaks}`);
+  }
+  return isProven;
+}

@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { Wallet } from 'ethers';
+import type { Hex } from '../../../core/types.js';
+import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../../harness/hyperliquid/exchange.js';
+import { postJson, type HttpAnswer } from './http-client.js';
+import type { Surroundings, Wish } from './surroundings.js';
+
+/** A bot of the Hyperliquid door: it repeats what it has signed until it gets an answer, as the public clients do. */
+export interface FacadeBot {
+  readonly name: string;
+  readonly trader: string;
+  approve(): Promise<void>;
+  open(options: { readonly isBuy: boolean; readonly size: string; readonly copies: number }): Promise<void>;
+  rest(options: { readonly isBuy: boolean; readonly size: string; readonly price: string }): Promise<void>;
+  close(options: { readonly isBuy: boolean; readonly size: string }): Promise<void>;
+  cancel(choose: (count: number) => number): Promise<void>;
+  setLeverage(leverage: number): Promise<void>;
+  scheduleCancel(inMs: number): Promise<void>;
+}
+
+const TRIES = 5;
+const PAUSE_MS = 700;
+/** Any price a buyer or seller would accept. */
+const LIMIT = { buy: '90000', sell: '30000' };
+
+export function createFacadeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): FacadeBot {
+  const { clock, chain, urls, random, diary } = around;
+  const { slug } = chain.definition;
+  const trader = new Wallet(keys.trader);
+  const agent = new Wallet(keys.agent);
+  let lastNonce = 0;
+  let made = 0;
+  const resting: Wish[] = [];
+
+  const nextNonce = (): number => (lastNonce = Math.max(lastNonce + 1, clock.now()));
+  const nextCloid = (): string =>
+    `0x${createHash('sha256')
+      .update(`${name} ${(made += 1)}`)
+      .digest('hex')
+      .slice(0, 32)}`;
+  const anyUrl = (): string => random.pick(urls());
+
+  /** Repeats the same bytes while there is no decision. */
+  async function send(body: ExchangeBody, patienceMs?: number): Promise<HttpAnswer | null> {
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      const answer = await postJson(clock, `${anyUrl()}/hl/${slug}/exchange`, body, patienceMs);
+      if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
+      diary.count(`facade ${answer === null ? 'silence' : answer.status}`);
+      await clock.sleep(PAUSE_MS * attempt);
+    }
+    return null;
+  }
+
+  const info = (type: string, fields: object): Promise<HttpAnswer | null> =>
+    postJson(clock, `${anyUrl()}/hl/${slug}/info`, { type, user: trader.address, ...fields });
+
+  /** A bot that lost an answer asks for the order by its own id. */
+  async function lookUp(wish: Wish): Promise<void> {
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      const answer = await info('orderStatus', { oid: wish.id });
+      if (answer?.status === 200) {
+        const { order: found } = answer.body as { order?: { order?: { oid?: number }; status?: string } };
+        const oid = found?.order?.oid;
+        wish.answers.push({ at: clock.now(), orderId: oid === undefined ? null : String(oid), status: found?.status ?? 'unknownOid' });
+        return;
+      }
+      await clock.sleep(PAUSE_MS * attempt);
+    }
+  }
+
+  function note(wish: Wish, answer: HttpAnswer | null): boolean {
+    const at = clock.now();
+    const body = answer?.body as { status?: string; response?: unknown } | undefined;
+    if (body?.status !== 'ok') {
+      const text = typeof body?.response === 'string' ? body.response : 'silence';
+      wish.answers.push({ at, orderId: null, status: answer === null ? 'silence' : `error: ${text}` });
+      return false;
+    }
+    const { data } = body.response as { data?: { statuses?: readonly unknown[] } };
+    const [status] = data?.statuses ?? [];
+    const {
+      resting: rests,
+      filled,
+      error,
+    } = (typeof status === 'object' && status !== null ? status : {}) as {
+      resting?: { oid: number };
+      filled?: { oid: number };
+      error?: string;
+    };
+    const oid = rests?.oid ?? filled?.oid ?? null;
+    const word = rests ? 'resting' : filled ? 'filled' : error === undefined ? String(status) : `error: ${error}`;
+    wish.answers.push({ at, orderId: oid === null ? null : String(oid), status: word });
+    return true;
+  }
+
+  async function place(kind: string, changes: Record<string, unknown>, copies = 1): Promise<Wish> {
+    const cloid = nextCloid();
+    const wish = diary.wish({ client: name, door: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind });
+    const body = await signL1(agent, orderAction(order({ ...changes, c: cloid })), { nonce: nextNonce() });
+    const answers = await Promise.all(Array.from({ length: copies }, () => send(body)));
+    const areClear = answers.map((answer) => note(wish, answer));
+    if (areClear.some((isClear) => !isClear)) await lookUp(wish);
+    return wish;
+  }
+
+  const act = async (action: Record<string, unknown>, what: string): Promise<HttpAnswer | null> => {
+    const answer = await send(await signL1(agent, action, { nonce: nextNonce() }));
+    const { status } = (answer?.body ?? {}) as { status?: string };
+    diary.count(`${what} ${status ?? 'silence'}`);
+    return answer;
+  };
+
+  return {
+    name,
+    trader: trader.address.toLowerCase(),
+    async approve() {
+      const body = await approveAgent(trader, agent.address, null, { network: 'Testnet', nonce: nextNonce() });
+      const answer = await send(body);
+      if ((answer?.body as { status?: string } | undefined)?.status !== 'ok')
+        throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
+    },
+    async open({ isBuy, size, copies }) {
+      await place('open', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, t: { limit: { tif: 'Ioc' } } }, copies);
+    },
+    async rest({ isBuy, size, price }) {
+      resting.push(await place('rest', { b: isBuy, p: price, s: size, t: { limit: { tif: 'Gtc' } } }));
+    },
+    async close({ isBuy, size }) {
+      await place('close', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, r: true, t: { limit: { tif: 'Ioc' } } });
+    },
+    async cancel(choose) {
+      const wish = resting[choose(resting.length)];
+      if (wish !== undefined) await act({ type: 'cancelByCloid', cancels: [{ asset: 0, cloid: wish.id }] }, 'cancel');
+    },
+    async setLeverage(leverage) {
+      await act({ type: 'updateLeverage', asset: 0, isCross: true, leverage }, 'leverage');
+    },
+    async scheduleCancel(inMs) {
+      await act({ type: 'scheduleCancel', time: clock.now() + inMs }, 'schedule');
+    },
+  };
+}

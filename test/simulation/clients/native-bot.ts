@@ -1,0 +1,168 @@
+import { Wallet } from 'ethers';
+import type { Hex } from '../../../core/types.js';
+import { authorization, signWith } from '../../harness/traders/master-wallet.js';
+import { signRequest } from '../../harness/traders/signed-request.js';
+import { signingDomain } from '../../../core/access/typed-data.js';
+import { ask, postJson, type HttpAnswer } from './http-client.js';
+import type { Surroundings, Wish } from './surroundings.js';
+
+/** An agent of the native API: it signs and broadcasts its transactions itself. */
+export interface NativeBot {
+  readonly name: string;
+  readonly trader: string;
+  authorise(): Promise<void>;
+  open(options: { readonly isLong: boolean; readonly size: string; readonly copies: number; readonly isAbandoned: boolean }): Promise<void>;
+  rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string }): Promise<void>;
+  cancel(choose: (count: number) => number): Promise<void>;
+  close(choose: (count: number) => number): Promise<void>;
+}
+
+interface Prepared {
+  readonly to: Hex;
+  readonly data: Hex;
+  readonly value: string;
+  readonly chainId: number;
+  readonly gas: string | null;
+}
+
+interface PreparedReply {
+  readonly order?: { readonly id: string; readonly status: string };
+  readonly transaction?: Prepared | null;
+  readonly code?: string;
+}
+
+const TRIES = 5;
+const PAUSE_MS = 700;
+const GWEI = 1_000_000_000n;
+
+export function createNativeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): NativeBot {
+  const { clock, chain, nodeUrl, urls, random, diary } = around;
+  const base = `/v1/${chain.definition.slug}`;
+  const trader = new Wallet(keys.trader);
+  const agent = new Wallet(keys.agent);
+  let nonce = 0n;
+  let made = 0;
+  const resting: { readonly wish: Wish; readonly id: string }[] = [];
+
+  async function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
+    const answer = await postJson(clock, nodeUrl, { jsonrpc: '2.0', id: 1, method, params });
+    const { result, error } = (answer?.body ?? {}) as { result?: unknown; error?: { message: string } };
+    if (error !== undefined) throw new Error(error.message);
+    return result;
+  }
+
+  /** A new signature for every try, as the client does: each request has a nonce of its own. */
+  async function call(operationId: string, method: string, path: string, body?: unknown): Promise<HttpAnswer | null> {
+    for (let attempt = 1; attempt <= TRIES; attempt += 1) {
+      const bytes = body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(body));
+      nonce += 1n;
+      const signed = await signRequest(agent, chain.definition, {
+        operationId,
+        method,
+        path: `${base}${path}`,
+        body: bytes,
+        timestamp: clock.now(),
+        nonce: BigInt(clock.now()) * 1_000n + nonce,
+      });
+      const headers = { ...signed, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
+      const answer = await ask(clock, {
+        url: `${random.pick(urls())}${base}${path}`,
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: bytes }),
+      });
+      if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
+      diary.count(`native ${answer === null ? 'silence' : answer.status}`);
+      await clock.sleep(PAUSE_MS * attempt);
+    }
+    return null;
+  }
+
+  function note(wish: Wish, answer: HttpAnswer | null): PreparedReply {
+    const body = (answer?.body ?? {}) as PreparedReply;
+    const status = answer === null ? 'silence' : (body.order?.status ?? `error: ${body.code ?? answer.status}`);
+    wish.answers.push({ at: clock.now(), orderId: body.order?.id ?? null, status });
+    return body;
+  }
+
+  async function broadcast({ to, data, value, chainId, gas }: Prepared): Promise<string | null> {
+    try {
+      const count = Number(await rpc('eth_getTransactionCount', [agent.address, 'pending']));
+      const raw = await agent.signTransaction({
+        type: 2,
+        to,
+        data,
+        value: BigInt(value),
+        chainId,
+        nonce: count,
+        gasLimit: gas === null ? 3_000_000n : BigInt(gas),
+        maxFeePerGas: 100n * GWEI,
+        maxPriorityFeePerGas: GWEI,
+      });
+      return (await rpc('eth_sendRawTransaction', [raw])) as string;
+    } catch {
+      diary.count('native broadcast refused');
+      return null;
+    }
+  }
+
+  async function send(prepared: Prepared | null | undefined, orderId: string | undefined): Promise<void> {
+    if (prepared === null || prepared === undefined) return;
+    const hash = await broadcast(prepared);
+    if (hash === null || orderId === undefined) return;
+    await call('submitOrder', 'POST', `/orders/${orderId}/submit`, { txHash: hash });
+  }
+
+  async function place(
+    kind: string,
+    body: Record<string, unknown>,
+    copies = 1,
+    isAbandoned = false,
+  ): Promise<{ wish: Wish; id: string | null }> {
+    const clientId = `${name}-${(made += 1)}`;
+    const wish = diary.wish({ client: name, door: 'native', trader: trader.address.toLowerCase(), id: clientId, kind });
+    const replies = await Promise.all(Array.from({ length: copies }, () => call('createOrder', 'POST', '/orders', { ...body, clientId })));
+    const bodies = replies.map((reply) => note(wish, reply));
+    const good = bodies.find((reply) => reply.order !== undefined);
+    if (!isAbandoned) await send(good?.transaction, good?.order?.id);
+    return { wish, id: good?.order?.id ?? null };
+  }
+
+  return {
+    name,
+    trader: trader.address.toLowerCase(),
+    async authorise() {
+      const domain = signingDomain({ serviceName: 'Diamond Gateway' }, chain.definition);
+      const sign = signWith(trader, domain);
+      const body = await authorization(domain, sign, { trader: trader.address, agent: agent.address, timestamp: clock.now() });
+      const answer = await postJson(clock, `${random.pick(urls())}${base}/agents`, body);
+      if (answer?.status !== 201) throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
+    },
+    async open({ isLong, size, copies, isAbandoned }) {
+      const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'market', size, leverage: '10' };
+      await place('open', order, copies, isAbandoned);
+    },
+    async rest({ isLong, size, price }) {
+      const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'limit', size, price, leverage: '10' };
+      const { wish, id } = await place('rest', order);
+      if (id !== null) resting.push({ wish, id });
+    },
+    async cancel(choose) {
+      const chosen = resting[choose(resting.length)];
+      if (chosen === undefined) return;
+      const answer = await call('cancelOrder', 'DELETE', `/orders/${chosen.id}`);
+      await send(note(chosen.wish, answer).transaction, chosen.id);
+    },
+    async close(choose) {
+      const listed = await call('listPositions', 'GET', `/account/${trader.address}/positions`);
+      const positions = ((listed?.body as { data?: { id: string }[] } | undefined)?.data ?? []).map(({ id }) => id);
+      const chosen = positions[choose(positions.length)];
+      if (chosen === undefined) return;
+      // A closing has no client id: its answer alone names the order.
+      const id = `${name}-close-${(made += 1)}`;
+      const wish = diary.wish({ client: name, door: 'native', trader: trader.address.toLowerCase(), id, kind: 'close' });
+      const reply = note(wish, await call('closePosition', 'POST', `/positions/${chosen}/close`, {}));
+      await send(reply.transaction, reply.order?.id);
+    },
+  };
+}

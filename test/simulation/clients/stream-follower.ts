@@ -1,0 +1,103 @@
+import { Wallet } from 'ethers';
+import { WebSocket } from 'ws';
+import type { Hex } from '../../../core/types.js';
+import { signRequest } from '../../harness/traders/signed-request.js';
+import type { Surroundings } from './surroundings.js';
+
+/** A client of the native stream of orders that comes back with its cursor, to any replica, whenever its connection ends. */
+export interface StreamFollower {
+  readonly trader: string;
+  /** The cursor of its snapshot; null before it had one. */
+  start(): number | null;
+  /** Cursors of the messages after the snapshot, in the order of their arrival. */
+  readonly cursors: readonly number[];
+  connections(): number;
+  stop(): void;
+}
+
+interface Message {
+  readonly op?: string;
+  readonly channel?: string;
+  readonly cursor?: number;
+  readonly snapshot?: boolean;
+}
+
+const PAUSE_MS = 400;
+/** A connection without a word for so long is given up; a paused replica neither answers nor closes. */
+const SILENCE_MS = 8_000;
+const HANDSHAKE_MS = 3_000;
+
+export function followStream(around: Surroundings, keys: { readonly trader: Hex; readonly agent: Hex }): StreamFollower {
+  const { clock, chain, urls, random } = around;
+  const agent = new Wallet(keys.agent);
+  const cursors: number[] = [];
+  const path = `/v1/${chain.definition.slug}/ws`;
+  let start: number | null = null;
+  let last: number | null = null;
+  let connections = 0;
+  let nonce = 0n;
+  let isOver = false;
+  let current: WebSocket | null = null;
+
+  async function login(socket: WebSocket): Promise<void> {
+    nonce += 1n;
+    const headers = await signRequest(
+      agent,
+      chain.definition,
+      { operationId: 'wsAuth', method: 'WS', path, timestamp: clock.now(), nonce: BigInt(clock.now()) * 1_000n + 500n + nonce },
+      { prefix: '' },
+    );
+    const { Agent: address, Timestamp: timestamp, Nonce: once, Signature: signature } = headers;
+    socket.send(JSON.stringify({ op: 'auth', agent: address, timestamp, nonce: once, signature }));
+  }
+
+  function receive(socket: WebSocket, message: Message): void {
+    if (message.op === 'authenticated')
+      return socket.send(JSON.stringify({ op: 'subscribe', channel: 'orders', ...(last === null ? {} : { after: last }) }));
+    // A replica that is starting or stopping refuses; the next one may not.
+    if (message.op === 'error') return socket.terminate();
+    if (message.channel !== 'orders' || message.op !== undefined || message.cursor === undefined) return;
+    if (message.snapshot === true) start ??= message.cursor;
+    else cursors.push(message.cursor);
+    last = message.cursor;
+  }
+
+  function open(): void {
+    if (isOver) return;
+    connections += 1;
+    const socket = new WebSocket(`${random.pick(urls()).replace('http', 'ws')}${path}`, {
+      perMessageDeflate: false,
+      handshakeTimeout: HANDSHAKE_MS,
+    });
+    current = socket;
+    let heardAt = clock.now();
+    const stopWatch = clock.every(SILENCE_MS / 4, () => {
+      if (socket.readyState === WebSocket.OPEN) socket.ping();
+      if (clock.now() - heardAt > SILENCE_MS) socket.terminate();
+    });
+    const hear = (): void => void (heardAt = clock.now());
+    socket.on('open', () => void login(socket));
+    socket.on('pong', hear);
+    socket.on('message', (data: Buffer) => {
+      hear();
+      receive(socket, JSON.parse(data.toString()) as Message);
+    });
+    socket.on('error', () => socket.terminate());
+    socket.on('close', () => {
+      stopWatch();
+      clock.after(PAUSE_MS, open);
+    });
+  }
+  open();
+
+  return {
+    trader: new Wallet(keys.trader).address.toLowerCase(),
+    start: () => start,
+    cursors,
+    connections: () => connections,
+    stop() {
+      isOver = true;
+      current?.terminate();
+    },
+  };
+}

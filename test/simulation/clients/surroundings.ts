@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import type { Hex } from '../../../core/types.js';
+import type { Random } from '../../fuzz/random.js';
+import type { SimulatedClock } from '../simulated-clock.js';
+
+/** What every client of the simulation sees of its world. */
+export interface Surroundings {
+  readonly clock: SimulatedClock;
+  readonly chain: ChainControls;
+  /** The node as an outsider reaches it. */
+  readonly nodeUrl: string;
+  /** Replicas that a load balancer would offer; dead ones are refused by the network. */
+  readonly urls: () => readonly string[];
+  readonly random: Random;
+  readonly diary: Diary;
+}
+
+/** What a client asked for, and every answer it has received about it. */
+export interface Wish {
+  readonly client: string;
+  readonly door: 'native' | 'facade';
+  readonly trader: string;
+  /** Client id or cloid. */
+  readonly id: string;
+  readonly kind: string;
+  readonly askedAt: number;
+  readonly answers: Answered[];
+}
+
+export interface Answered {
+  readonly at: number;
+  /** The order's number at that door; null where the answer names none. */
+  readonly orderId: string | null;
+  /** The status as that door words it, an error text, or `silence`. */
+  readonly status: string;
+}
+
+export interface Diary {
+  readonly wishes: Wish[];
+  wish(wish: Omit<Wish, 'answers' | 'askedAt'>): Wish;
+  /** Counts what clients met, for the report. */
+  count(what: string): void;
+  readonly counts: Map<string, number>;
+}
+
+export function createDiary(now: () => number): Diary {
+  const wishes: Wish[] = [];
+  const counts = new Map<string, number>();
+  return {
+    wishes,
+    counts,
+    wish(given) {
+      const made: Wish = { ...given, askedAt: now(), answers: [] };
+      wishes.push(made);
+      return made;
+    },
+    count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),
+  };
+}
+
+/** The same key in every run. */
+export const keyOf = (name: string): Hex => `0x${createHash('sha256').update(`simulation ${name}`).digest('hex')}`;

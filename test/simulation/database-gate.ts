@@ -1,0 +1,468 @@
+import { createHash } from 'node:crypto';
+import net from 'node:net';
+import pg from 'pg';
+import type { Latency, SocketEnd } from './network.js';
+import { realClearTimeout, realSetImmediate, realSetTimeout } from './process-globals.js';
+import type { Lane, Owner, Scheduler } from './scheduler.js';
+import { EPOCH } from './simulated-clock.js';
+import { rewriteTimes, readLimits, type SessionLimits } from './session-limits.js';
+import {
+  boundName,
+  commandTag,
+  createFrameReader,
+  encodeFrame,
+  errorCode,
+  errorFrame,
+  processId,
+  READY_IDLE,
+  statementOf,
+  SYNC,
+  withErrorCode,
+  withText,
+  type Frame,
+} from './wire-messages.js';
+
+/**
+ * Stands between the replicas and the real server. A round trip is an event: its messages reach the server when the scheduler releases it,
+ * and its answer is an event of its own. A statement that waits for a lock lets the next event go.
+ */
+export interface DatabaseGate {
+  accept(end: SocketEnd): void;
+  /** Applied to the next round trips of an owner; see TripFault. */
+  setFault(fault: DatabaseFault | null): void;
+  /** The owner's process is gone: each of its connections ends, after what has been sent by then, or before it. */
+  abandon(owner: Owner, isSentDone: () => boolean): void;
+  /** Ends one connection of an owner as the server's administrator would; false without one. */
+  terminate(owner: Owner, choose: (count: number) => number): Promise<boolean>;
+  connections(owner: Owner): number;
+  /** While it is down, every connection is ended and every new one refused. */
+  setDown(isDown: boolean): Promise<void>;
+  /** Reads the database beside the replicas. */
+  read<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+export type TripFault = 'none' | 'cut-before' | 'cut-after' | 'serialisation' | { readonly delayMs: number };
+/** Decides the fate of a round trip; `texts` are its statements. */
+export type DatabaseFault = (owner: Owner, texts: readonly string[]) => TripFault;
+
+export interface GateOptions {
+  readonly scheduler: Scheduler;
+  /** Of the real server. */
+  readonly port: number;
+  readonly database: string;
+  readonly role: string;
+  /** Before the network was simulated. */
+  readonly connectReally: typeof net.Socket.prototype.connect;
+  readonly latency: Latency;
+}
+
+interface Trip {
+  readonly frames: readonly Frame[];
+  readonly texts: readonly string[];
+  readonly isWrite: boolean;
+  /** It reads the server's clock, or a default or trigger of its tables does. */
+  readonly asksTime: boolean;
+  readonly limits: SessionLimits;
+  readonly label: string;
+}
+
+interface Session {
+  readonly end: SocketEnd;
+  readonly real: net.Socket;
+  readonly requests: Lane;
+  readonly texts: Map<string, string>;
+  limits: SessionLimits;
+  pid: number;
+  isListening: boolean;
+  isInTransaction: boolean;
+  /** It has notified in a transaction that is not over. */
+  hasNotified: boolean;
+  isOver: boolean;
+  /** What the server has sent and the client has not been given. */
+  received: Frame[];
+  /** Called at every ReadyForQuery, and when the connection ends. */
+  onReady: () => void;
+  /** A trip that waits for a lock. */
+  blocked: { readonly trip: Trip; readonly done: Promise<void>; readonly cancelTimers: (() => void)[] } | null;
+  /** The code that replaces the one of a cancelled statement. */
+  cancelCode: string | null;
+  stopIdle: () => void;
+}
+
+/** Real milliseconds after which a silent statement is suspected to wait for a lock. */
+const SUSPECT_MS = 15;
+/** What the server waits before it looks for a deadlock. */
+const DEADLOCK_MS = 1_000;
+
+export async function openDatabaseGate({ scheduler, port, database, role, connectReally, latency }: GateOptions): Promise<DatabaseGate> {
+  const observer = new pg.Client({ host: '127.0.0.1', port, database, user: role, stream: () => realSocket() });
+  const sessions = new Set<Session>();
+  const timers = scheduler.lane('database', 'database/timers');
+  let fault: DatabaseFault | null = null;
+  let clockSet = -1;
+  let isDown = false;
+
+  function realSocket(): net.Socket {
+    const socket = new net.Socket();
+    socket.connect = connectReally;
+    return socket;
+  }
+  await observer.connect();
+  observer.on('error', () => undefined);
+
+  /** The server's clock, for statements that ask for it. */
+  async function setServerClock(): Promise<void> {
+    if (clockSet === scheduler.now()) return;
+    clockSet = scheduler.now();
+    await observer.query(`select setval('simulated_ms', ${EPOCH + clockSet})`);
+  }
+
+  async function blockers(pid: number): Promise<number[]> {
+    const { rows } = await observer.query<{ pids: number[] }>('select pg_blocking_pids($1) as pids', [pid]);
+    return rows[0]?.pids ?? [];
+  }
+
+  /** Resolves with true once the session has answered, with false while it waits for a lock. */
+  async function answered(session: Session, done: Promise<void>): Promise<boolean> {
+    for (;;) {
+      if ((await isDoneWithin(done, SUSPECT_MS)) || session.isOver) return true;
+      if ((await blockers(session.pid)).length > 0) {
+        // The answer may have come between the two.
+        await new Promise((resolve) => realSetImmediate(resolve));
+        return false;
+      }
+    }
+  }
+
+  /** Notifications reach a session with its next answer at the latest, so listeners are asked for one. */
+  async function collectNotifications(): Promise<void> {
+    for (const session of [...sessions]) {
+      if (!session.isListening || session.blocked !== null || session.isOver) continue;
+      const done = readyOnce(session);
+      session.real.write(SYNC);
+      await done;
+      const notices = session.received.filter(({ type }) => type === 'A');
+      session.received = [];
+      if (notices.length > 0)
+        session.end.send(Buffer.concat(notices.map(encodeFrame)), 'notification', latency('database', session.end.from));
+    }
+  }
+
+  const readyOnce = (session: Session): Promise<void> =>
+    new Promise((resolve) => {
+      if (session.isOver) return resolve();
+      session.onReady = resolve;
+    });
+
+  /** Locks may have become free: every waiting statement either ends or waits for another one. */
+  async function recheckBlocked(): Promise<void> {
+    for (const session of [...sessions]) {
+      const { blocked } = session;
+      if (blocked === null || !(await answered(session, blocked.done))) continue;
+      session.blocked = null;
+      blocked.cancelTimers.forEach((cancel) => cancel());
+      reply(session, blocked.trip, null);
+      session.hasNotified ||= blocked.trip.texts.some((text) => text.includes('notify'));
+    }
+  }
+
+  async function afterTrip(session: Session, trip: Trip): Promise<void> {
+    if (trip.isWrite) await recheckBlocked();
+    session.hasNotified ||= trip.texts.some((text) => text.includes('notify'));
+    if (!session.hasNotified || session.isInTransaction) return;
+    session.hasNotified = false;
+    await collectNotifications();
+  }
+
+  async function execute(session: Session, trip: Trip): Promise<void> {
+    if (session.isOver) return;
+    session.stopIdle();
+    const fate = fault?.(session.end.from, trip.texts) ?? 'none';
+    if (fate !== 'none') scheduler.note(`fault ${typeof fate === 'object' ? 'slow-answer' : fate}`);
+    if (fate === 'cut-before') return endSession(session, 'cut');
+    if (fate === 'serialisation') return refuse(session, trip);
+    if (trip.asksTime) await setServerClock();
+    const done = readyOnce(session);
+    session.real.write(Buffer.concat(trip.frames.map(encodeFrame)));
+    if (trip.label === 'goodbye') {
+      session.end.finish();
+      return endSession(session, null);
+    }
+    if (!(await answered(session, done))) {
+      scheduler.note(`${scheduler.now()} ${session.requests.name} waits for a lock`);
+      session.blocked = { trip, done, cancelTimers: watchBlocked(session, trip) };
+      await breakDeadlock(session);
+      return;
+    }
+    if (fate === 'cut-after') {
+      await afterTrip(session, trip);
+      return endSession(session, 'cut');
+    }
+    reply(session, trip, typeof fate === 'object' ? fate.delayMs : null);
+    await afterTrip(session, trip);
+  }
+
+  /** The server's own limits, which it would measure with the real time. */
+  function watchBlocked(session: Session, { limits }: Trip): (() => void)[] {
+    const cancelAfter = (ms: number, code: string): (() => void) =>
+      timers.schedule(ms, `limit ${code}`, () => cancelStatement(session, code));
+    return [
+      ...(limits.lockMs > 0 ? [cancelAfter(limits.lockMs, '55P03')] : []),
+      ...(limits.statementMs > 0 ? [cancelAfter(limits.statementMs, '57014')] : []),
+    ];
+  }
+
+  async function cancelStatement(session: Session, code: string): Promise<void> {
+    if (session.blocked === null) return;
+    session.cancelCode = code;
+    const { done } = session.blocked;
+    await observer.query('select pg_cancel_backend($1)', [session.pid]);
+    await done;
+    await recheckBlocked();
+  }
+
+  /** Two sessions that wait for each other: the server would end the one that notices after a second. */
+  async function breakDeadlock(session: Session): Promise<void> {
+    const waitsFor = new Map<number, number[]>();
+    for (const each of sessions) if (each.blocked !== null) waitsFor.set(each.pid, await blockers(each.pid));
+    const reached = new Set<number>();
+    const walk = (pid: number): void => {
+      for (const next of waitsFor.get(pid) ?? [])
+        if (!reached.has(next)) {
+          reached.add(next);
+          walk(next);
+        }
+    };
+    walk(session.pid);
+    if (!reached.has(session.pid)) return;
+    session.blocked?.cancelTimers.push(timers.schedule(DEADLOCK_MS, 'deadlock', () => cancelStatement(session, '40P01')));
+  }
+
+  function reply(session: Session, trip: Trip, delayMs: number | null): void {
+    const code = session.cancelCode;
+    session.cancelCode = null;
+    const frames = session.received.map((frame) =>
+      code !== null && frame.type === 'E' && errorCode(frame) === '57014' ? withErrorCode(frame, code) : frame,
+    );
+    session.received = [];
+    for (const frame of frames) {
+      if (frame.type === 'K') session.pid = processId(frame);
+      if (frame.type === 'Z') session.isInTransaction = frame.body[0] !== 0x49;
+    }
+    session.limits = trip.limits.isLocal ? session.limits : trip.limits;
+    if (trip.texts.some((text) => /^\s*listen\b/i.test(text))) session.isListening = true;
+    watchIdle(session);
+    const delay = delayMs ?? latency('database', session.end.from);
+    session.end.send(Buffer.concat(frames.map(encodeFrame)), summaryOf(frames), delay);
+  }
+
+  /** The server ends sessions that are silent for too long. */
+  function watchIdle(session: Session): void {
+    const { idleTransactionMs, idleSessionMs } = session.limits;
+    const ms = session.isInTransaction ? idleTransactionMs : idleSessionMs;
+    session.stopIdle();
+    if (ms <= 0) return;
+    const [code, text] = session.isInTransaction
+      ? ['25P03', 'terminating connection due to idle-in-transaction timeout']
+      : ['57P05', 'terminating connection due to idle-session timeout'];
+    session.stopIdle = timers.schedule(ms, `idle ${code}`, () => dismiss(session, code, text));
+  }
+
+  async function dismiss(session: Session, code: string, text: string): Promise<void> {
+    session.end.send(encodeFrame(errorFrame('FATAL', code, text)), `dismissed ${code}`, 0);
+    await endSession(session, 'closed');
+  }
+
+  /** The server's answer to a transaction that lost against another one. */
+  async function refuse(session: Session, trip: Trip): Promise<void> {
+    if (session.isInTransaction) {
+      const done = readyOnce(session);
+      session.real.write(encodeFrame({ type: 'Q', body: Buffer.from('rollback\0') }));
+      await done;
+      session.received = [];
+      session.isInTransaction = false;
+    }
+    // A statement that the server has not parsed has no name there.
+    for (const frame of trip.frames) if (frame.type === 'P') session.texts.delete(statementOf(frame)?.name ?? '');
+    const frames = [errorFrame('ERROR', '40001', 'could not serialize access due to concurrent update'), READY_IDLE];
+    session.end.send(Buffer.concat(frames.map(encodeFrame)), 'refused 40001', latency('database', session.end.from));
+    await recheckBlocked();
+  }
+
+  async function endSession(session: Session, label: string | null): Promise<void> {
+    if (session.isOver) return;
+    session.isOver = true;
+    session.stopIdle();
+    session.blocked?.cancelTimers.forEach((cancel) => cancel());
+    session.blocked = null;
+    session.requests.clear();
+    sessions.delete(session);
+    if (label !== null) session.end.close(label);
+    session.real.destroy();
+    session.onReady();
+    // The server must have released its locks before anything else runs.
+    if (session.pid !== 0) {
+      await observer.query('select pg_terminate_backend($1)', [session.pid]);
+      for (;;) {
+        const { rows } = await observer.query<{ alive: boolean }>('select exists (select from pg_stat_activity where pid = $1) as alive', [
+          session.pid,
+        ]);
+        if (rows[0]?.alive !== true) break;
+      }
+    }
+    await recheckBlocked();
+  }
+
+  /** Messages of one round trip, rewritten where they would read the server's own clock. */
+  function tripOf(session: Session, frames: readonly Frame[]): Trip {
+    const texts: string[] = [];
+    const sent = frames.map((frame) => {
+      const statement = statementOf(frame);
+      if (statement !== null) {
+        texts.push(statement.text);
+        if (frame.type === 'P' && statement.name !== '') session.texts.set(statement.name, statement.text);
+        return withText(frame, rewriteTimes(statement.text));
+      }
+      if (frame.type === 'B') {
+        const name = boundName(frame);
+        const known = name === '' ? undefined : session.texts.get(name);
+        if (known !== undefined && !texts.includes(known)) texts.push(known);
+      }
+      return frame;
+    });
+    const [first] = frames;
+    const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : digestOf(texts);
+    const isWrite = texts.some((text) =>
+      /\b(?:insert|update|delete|commit|rollback|notify|pg_notify|unlock|clock_timestamp|truncate)\b/i.test(text),
+    );
+    return {
+      frames: sent,
+      texts,
+      isWrite: isWrite || kind === 'goodbye',
+      asksTime: texts.some((text) => ASKS_TIME.test(text)),
+      limits: readLimits(session.limits, texts),
+      label: kind,
+    };
+  }
+
+  function accept(end: SocketEnd): void {
+    if (isDown) return end.close('down');
+    const real = realSocket();
+    const session: Session = {
+      end,
+      real,
+      requests: scheduler.lane('database', `${end.from}>database#${end.id}`),
+      texts: new Map(),
+      limits: { lockMs: 0, statementMs: 0, idleTransactionMs: 0, idleSessionMs: 0, isLocal: false },
+      pid: 0,
+      isListening: false,
+      isInTransaction: false,
+      hasNotified: false,
+      isOver: false,
+      received: [],
+      onReady: () => undefined,
+      blocked: null,
+      cancelCode: null,
+      stopIdle: () => undefined,
+    };
+    sessions.add(session);
+    real.setNoDelay(true);
+    real.connect(port, '127.0.0.1');
+    const readServer = createFrameReader(false);
+    real.on('data', (bytes) => {
+      for (const frame of readServer(bytes)) {
+        session.received.push(frame);
+        if (frame.type === 'Z') session.onReady();
+      }
+    });
+    real.on('error', () => undefined);
+    real.on('close', () => session.onReady());
+    const readClient = createFrameReader(true);
+    let gathered: Frame[] = [];
+    end.onData = (bytes) => {
+      for (const frame of readClient(bytes)) {
+        gathered.push(frame);
+        if (!ENDS_TRIP.has(frame.type)) continue;
+        const trip = tripOf(session, gathered);
+        gathered = [];
+        session.requests.post(latency(end.from, 'database'), trip.label, () => execute(session, trip));
+      }
+    };
+    end.onClose = () => session.requests.post(0, 'gone', () => endSession(session, null));
+  }
+
+  /** Work on the real server is an event too: nothing else may run meanwhile. */
+  const control = scheduler.lane('world', 'database/control');
+  const inEvent = <Result>(label: string, work: () => Promise<Result>): Promise<Result> =>
+    new Promise((resolve, reject) => control.post(0, label, () => work().then(resolve, reject)));
+
+  return {
+    accept,
+    setFault: (next) => void (fault = next),
+    abandon(owner, isSentDone) {
+      for (const session of [...sessions]) {
+        if (session.end.from !== owner) continue;
+        if (!isSentDone()) session.requests.clear();
+        session.requests.post(0, 'killed', () => endSession(session, null));
+      }
+    },
+    terminate: (owner, choose) =>
+      inEvent('terminate', async () => {
+        const own = [...sessions].filter((session) => session.end.from === owner && session.pid !== 0);
+        const session = own[choose(own.length)];
+        if (session === undefined) return false;
+        await dismiss(session, '57P01', 'terminating connection due to administrator command');
+        return true;
+      }),
+    read: <Row extends object>(sql: string, values: readonly unknown[] = []) =>
+      inEvent('read', async () => (await observer.query<Row>(sql, [...values])).rows),
+    setDown: (next) =>
+      inEvent(next ? 'down' : 'up', async () => {
+        isDown = next;
+        if (next)
+          for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
+      }),
+    connections: (owner) => [...sessions].filter((session) => session.end.from === owner).length,
+    async close() {
+      for (const session of [...sessions]) {
+        session.isOver = true;
+        session.real.destroy();
+      }
+      sessions.clear();
+      await observer.end();
+    },
+  };
+}
+
+const isDoneWithin = (done: Promise<void>, ms: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = realSetTimeout(() => resolve(false), ms);
+    void done.then(() => {
+      realClearTimeout(timer);
+      resolve(true);
+    });
+  });
+
+/** Without ids that differ from run to run. */
+const digestOf = (texts: readonly string[]): string =>
+  createHash('sha256')
+    .update(texts.join(';').replace(/[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g, 'id'))
+    .digest('hex')
+    .slice(0, 10);
+
+/** Tables whose defaults and triggers ask for the time, and statements that do so themselves. */
+const ASKS_TIME = /clock_timestamp|\b(?:insert into|update) "?(?:journal|orders|relay_jobs|deployment)\b/i;
+
+/** Startup, password, query, sync, goodbye. */
+const ENDS_TRIP: ReadonlySet<string> = new Set(['', 'p', 'Q', 'S', 'X']);
+
+/** What an answer says, without values that differ from run to run. */
+function summaryOf(frames: readonly Frame[]): string {
+  const parts = frames.flatMap((frame) => {
+    if (frame.type === 'C') return [commandTag(frame)];
+    if (frame.type === 'E') return [`error ${errorCode(frame)}`];
+    return frame.type === 'A' ? ['notification'] : [];
+  });
+  return parts.join(',') || 'ready';
+}

@@ -1,0 +1,102 @@
+import { appendFile, readFile, rm, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { startEmbeddedPostgres } from '../../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { migrate } from '../../core/adapters/postgres/migrate.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import type { Logger } from '../../core/ports/log.js';
+import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
+
+/** A real server for the simulation alone: the physical order of rows must follow from the run, so nothing works in its background. */
+export interface SimulationServer {
+  readonly port: number;
+  readonly role: string;
+  /** A fresh copy of the migrated template; it replaces the one of the run before. */
+  createDatabase(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** A new cluster is copied from there; the sandbox keeps it too. */
+const PATTERNS = path.resolve(import.meta.dirname, '../../node_modules/.cache/diamond-gateway');
+const TEMPLATE = 'simulation_template';
+const silent = (): void => undefined;
+const log: Logger = { debug: silent, info: silent, warn: silent, error: (event, fields) => console.error(event, fields), child: () => log };
+
+export async function startSimulationServer(): Promise<SimulationServer> {
+  const folder = await makeTemporaryFolder('diamond-gateway-simulation');
+  const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false, patterns: PATTERNS });
+  const url = new URL(server.url);
+  const role = decodeURIComponent(url.username);
+  const admin = new pg.Client(server.url);
+  await admin.connect();
+  await trustLocalConnections(server.dataFolder);
+  for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`]) await admin.query(`alter system set ${setting}`);
+  await admin.query('select pg_reload_conf()');
+  // A copied cluster has no templates of its own.
+  await admin.query(`create database ${TEMPLATE} template postgres`);
+  url.pathname = `/${TEMPLATE}`;
+  await migrate({ url: url.href, log });
+  await replaceServerClock(url.href);
+  let made = 0;
+  const nameOf = (turn: number): string => `simulation_${turn}`;
+  return {
+    port: server.port,
+    role,
+    async createDatabase() {
+      if (made > 0) await admin.query(`drop database if exists ${nameOf(made)} with (force)`);
+      made += 1;
+      await admin.query(`create database ${nameOf(made)} template ${TEMPLATE} strategy file_copy`);
+      return nameOf(made);
+    },
+    async stop() {
+      await admin.end();
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Passwords are hashed on threads, which would end at any moment. */
+async function trustLocalConnections(dataFolder: string): Promise<void> {
+  const file = path.join(dataFolder, 'pg_hba.conf');
+  const rules = await readFile(file, 'utf8');
+  await writeFile(file, 'host all all 127.0.0.1/32 trust\n');
+  await appendFile(file, rules);
+}
+
+const CLOCK = `
+  create sequence simulated_ms as bigint;
+  create function simulated_now() returns timestamptz language sql volatile
+    as $$ select to_timestamp((select last_value from public.simulated_ms) / 1000.0) $$;`;
+
+/** Rows are only added: an update would make transactions wait for each other that do not without it. */
+const TRANSITIONS = `
+  create table seen_transitions (subject text not null, before text, after text not null);
+  create function note_job() returns trigger language plpgsql as $$ begin
+    insert into seen_transitions values ('job', case when tg_op = 'UPDATE' then old.state end, new.state); return null; end $$;
+  create trigger note_new_job after insert on relay_jobs for each row execute function note_job();
+  create trigger note_job after update of state on relay_jobs for each row when (old.state is distinct from new.state) execute function note_job();`;
+
+const DEFAULTS = `
+  select format('alter table %I alter column %I set default %s', relation.relname, attribute.attname,
+    replace(pg_get_expr(own.adbin, own.adrelid), 'clock_timestamp()', 'simulated_now()')) as change
+  from pg_attrdef own join pg_class relation on relation.oid = own.adrelid
+  join pg_attribute attribute on attribute.attrelid = own.adrelid and attribute.attnum = own.adnum
+  where pg_get_expr(own.adbin, own.adrelid) like '%clock_timestamp()%'`;
+
+const FUNCTIONS = `
+  select replace(pg_get_functiondef(oid), 'clock_timestamp()', 'simulated_now()') as change from pg_proc
+  where pronamespace = 'public'::regnamespace and prosrc like '%clock_timestamp()%'`;
+
+/** Columns, triggers and functions that read the server's clock read the simulation's. */
+async function replaceServerClock(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query(CLOCK);
+  await client.query(TRANSITIONS);
+  for (const catalogue of [DEFAULTS, FUNCTIONS]) {
+    const { rows } = await client.query<{ change: string }>(catalogue);
+    for (const { change } of rows) await client.query(change);
+  }
+  await client.end();
+}

@@ -1,0 +1,244 @@
+import type { Random } from '../../fuzz/random.js';
+import { ask } from '../clients/http-client.js';
+import type { TripFault } from '../database-gate.js';
+import type { Plan } from '../plan.js';
+import { createSimulatedClock } from '../simulated-clock.js';
+import type { World } from '../world.js';
+import { replicaName, type Fault, type FaultKind } from './fault-table.js';
+import { createNodeFaults } from './node-faults.js';
+
+/** The faults of a run while it runs. */
+export interface FaultState {
+  /** Resolves when every fault has been taken back and every replica runs. */
+  healed(): Promise<void>;
+  /** Kinds that took effect. */
+  applied(): readonly FaultKind[];
+  /** Replicas that could not be started again, and the like. */
+  failures(): readonly string[];
+  /** `kind in state`: each state in which a lane was when a fault began. */
+  met(): readonly string[];
+}
+
+/** Takes effect at once; returns what takes it back. Null: it could not take effect. */
+type Begin = (fault: Fault) => Undo | null | Promise<Undo | null>;
+type Undo = () => unknown;
+
+const USUAL_BASE_FEE_GWEI = 0.1;
+const CUT_EVERY_MS = 150;
+const START_PRICE = 60_000;
+
+export function injectFaults(world: World, plan: Plan, random: Random): FaultState {
+  const { scheduler, network, gate, venue, replicas } = world;
+  const clock = createSimulatedClock(scheduler, 'world');
+  const [chain] = venue.sandbox.chains;
+  if (chain === undefined) throw new Error('the sandbox has no chain');
+  const { controls, node } = chain;
+  const { prices } = venue.sandbox.controls;
+  const from = scheduler.now();
+  const applied: FaultKind[] = [];
+  const failures: string[] = [];
+  const met: string[] = [];
+  const open = new Map<Fault, Undo>();
+  const work = new Set<Promise<unknown>>();
+  const nodeFaults = createNodeFaults({
+    random,
+    request: (method, params) => node.request(method, params),
+    drop: (hash) => node.dropTransaction(hash as `0x${string}`),
+    nameOf: ({ replica }) => replicaName(replica),
+  });
+  venue.setNodeFault(nodeFaults.fault);
+  const trips = new Set<Fault>();
+  gate.setFault((owner, texts) =>
+    [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, texts) : fate), 'none'),
+  );
+
+  function tripFate(fault: Fault, owner: string, texts: readonly string[]): TripFault {
+    if (owner !== replicaName(fault.replica)) return 'none';
+    if (fault.kind === 'database-slow') return { delayMs: fault.amount };
+    const isWrite = texts.some((text) => /\b(?:insert|update|delete|commit|begin)\b/i.test(text));
+    if (!isWrite || !random.chance(fault.amount / 100)) return 'none';
+    if (fault.kind === 'database-serialisation') return 'serialisation';
+    return fault.isHarsh ? 'cut-after' : 'cut-before';
+  }
+
+  const inNode: Begin = (fault) => {
+    nodeFaults.begin(fault);
+    return () => nodeFaults.end(fault);
+  };
+  const inTrips: Begin = (fault) => {
+    trips.add(fault);
+    return () => trips.delete(fault);
+  };
+  const oracle =
+    (policy: (fault: Fault) => Parameters<typeof controls.setOraclePolicy>[1]): Begin =>
+    (fault) => {
+      controls.setOraclePolicy(null, policy(fault));
+      return () => controls.resetOracle();
+    };
+
+  const track = (promise: Promise<unknown>): void => {
+    const done = promise
+      .catch((error: unknown) => void failures.push(error instanceof Error ? (error.stack ?? error.message) : String(error)))
+      .finally(() => work.delete(done));
+    work.add(done);
+  };
+
+  const startAgain = (fault: Fault): void => track(world.start(replicaName(fault.replica)));
+
+  async function operate(method: string, path: string, body?: unknown): Promise<void> {
+    for (const { url } of [...replicas.values()].filter((replica) => replica.isAlive())) {
+      const headers = {
+        Authorization: `Bearer ${venue.operatorToken}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      };
+      const answer = await ask(clock, {
+        url: `${url}/relayer${path}`,
+        method,
+        headers,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (answer !== null && answer.status < 500) {
+        if (answer.status >= 300) failures.push(`the operator was refused: ${JSON.stringify(answer)}`);
+        return;
+      }
+    }
+  }
+
+  const BEGIN: Record<FaultKind, Begin> = {
+    'rpc-error': inNode,
+    'rpc-silence': inNode,
+    'rpc-stale-head': inNode,
+    'rpc-wrong-count': inNode,
+    'rpc-forgets': inNode,
+    'rpc-answer-lost': inNode,
+    'rpc-underpriced': inNode,
+    async 'mining-stops'() {
+      await controls.pauseMining(true);
+      return () => controls.pauseMining(false);
+    },
+    async 'fee-spike'({ amount }) {
+      await controls.setBaseFee(amount);
+      return () => controls.setBaseFee(USUAL_BASE_FEE_GWEI);
+    },
+    async reorganisation({ amount, isHarsh }) {
+      try {
+        await controls.reorg(amount, isHarsh);
+      } catch (error) {
+        if (!(error instanceof RangeError)) throw error;
+        return null;
+      }
+      return () => undefined;
+    },
+    'oracle-silent': oracle(() => ({ mode: 'hold' })),
+    'oracle-late': oracle(({ amount }) => ({ mode: 'auto', delayMs: amount })),
+    'oracle-refuses': oracle(() => ({ mode: 'reject' })),
+    'price-gap'({ amount }) {
+      prices.jump(0, String(START_PRICE + (START_PRICE * amount) / 100));
+      return () => undefined;
+    },
+    'feed-silent'() {
+      prices.pauseFeed(true);
+      return () => prices.pauseFeed(false);
+    },
+    async 'database-cut'({ replica, amount }) {
+      let count = 0;
+      for (let turn = 0; turn < amount; turn += 1)
+        if (await gate.terminate(replicaName(replica), (found) => random.int(0, Math.max(0, found - 1)))) count += 1;
+      return count === 0 ? null : () => undefined;
+    },
+    'database-cut-in-trip': inTrips,
+    'database-serialisation': inTrips,
+    'database-slow': inTrips,
+    async 'database-failover'() {
+      await gate.setDown(true);
+      return () => gate.setDown(false);
+    },
+    'replica-killed'(fault) {
+      const replica = replicas.get(replicaName(fault.replica));
+      if (!replica?.isAlive() || replica.gateway() === null) return null;
+      replica.kill(() => random.chance(0.5));
+      return () => startAgain(fault);
+    },
+    'replica-paused'({ replica }) {
+      const name = replicaName(replica);
+      if (!replicas.get(name)?.isAlive() || scheduler.stateOf(name) !== 'running') return null;
+      scheduler.setState(name, 'paused');
+      return () => scheduler.stateOf(name) === 'paused' && scheduler.setState(name, 'running');
+    },
+    'replica-restarted'(fault) {
+      const replica = replicas.get(replicaName(fault.replica));
+      if (!replica?.isAlive() || replica.gateway() === null || scheduler.stateOf(replica.name) !== 'running') return null;
+      const stopped = replica.stop().then(() => {
+        replica.kill(() => true);
+      });
+      track(stopped);
+      return () => track(stopped.then(() => world.start(replica.name)));
+    },
+    'clock-step'({ replica, amount }) {
+      const stepped = replicas.get(replicaName(replica))?.clock;
+      stepped?.step(amount);
+      return () => stepped?.step(-amount);
+    },
+    'clients-cut'({ replica, amount }) {
+      const stop = clock.every(CUT_EVERY_MS, () => {
+        if (random.chance(amount / 100)) network.cut('clients', replicaName(replica), (count) => random.int(0, Math.max(0, count - 1)));
+      });
+      return stop;
+    },
+    'operator-pause'({ isHarsh }) {
+      track(operate('POST', '/switches', { mode: isHarsh ? 'paused' : 'draining', reason: 'a drill' }));
+      return () => track(operate('POST', '/switches', { mode: 'running' }));
+    },
+    'operator-rules'({ amount }) {
+      track(operate('PUT', `/rules/${controls.definition.slug}/default`, { ordersPerMinute: amount }));
+      return () => track(operate('DELETE', `/rules/${controls.definition.slug}/default`));
+    },
+  };
+
+  async function end(fault: Fault): Promise<void> {
+    const undo = open.get(fault);
+    open.delete(fault);
+    if (undo === undefined) return;
+    scheduler.note(`end ${fault.kind}`);
+    await undo();
+  }
+
+  for (const fault of plan.faults)
+    clock.after(fault.at, () => {
+      const begin = async (): Promise<void> => {
+        scheduler.note(`begin ${fault.kind} ${fault.replica} ${fault.amount}`);
+        const states = await laneStates(world);
+        const undo = await BEGIN[fault.kind](fault);
+        if (undo === null) return;
+        applied.push(fault.kind);
+        for (const state of states) met.push(`${fault.kind} in ${state}`);
+        open.set(fault, undo);
+        clock.after(Math.max(1, fault.at + fault.forMs - (scheduler.now() - from)), () => track(end(fault)));
+      };
+      track(begin());
+    });
+
+  return {
+    async healed() {
+      const all = (): Promise<unknown> => Promise.all(work);
+      await all();
+      for (const fault of [...open.keys()]) if (fault.kind !== 'rpc-wrong-count' && fault.kind !== 'replica-paused') await end(fault);
+      while (open.size > 0) await clock.sleep(100);
+      while (work.size > 0) await all();
+      for (const replica of replicas.values()) if (!replica.isAlive()) failures.push(`${replica.name} does not run`);
+    },
+    applied: () => applied,
+    failures: () => failures,
+    met: () => met,
+  };
+}
+
+const STATES = `
+  select distinct state from relay_jobs where not is_over
+  union all select 'blocked' from relay_lanes where fenced_since is not null`;
+
+/** The states of the open jobs; `empty` without one. */
+async function laneStates({ gate }: World): Promise<readonly string[]> {
+  const rows = await gate.read<{ state: string }>(STATES);
+  return rows.length === 0 ? ['empty'] : rows.map(({ state }) => state).sort();
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { World } from '../world.js';
+
+/** Remembers the rows of the journal as they were, to compare them with the rows as they are at the end. */
+export interface JournalWatch {
+  look(): Promise<void>;
+  /** Rows that are gone or different, rows out of sequence. */
+  complaints(): Promise<string[]>;
+}
+
+interface Row {
+  readonly trader: string;
+  readonly cursor: string;
+  readonly text: string;
+}
+
+const ROWS = `select trader, cursor::text, row_to_json(journal)::text as text from journal order by trader, journal.cursor`;
+
+export function watchJournal({ gate }: World): JournalWatch {
+  const seen = new Map<string, string>();
+  const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
+  return {
+    async look() {
+      for (const { trader, cursor, text } of await gate.read<Row>(ROWS)) seen.set(`${trader} ${cursor}`, digest(text));
+    },
+    async complaints() {
+      const rows = await gate.read<Row>(ROWS);
+      const now = new Map(rows.map(({ trader, cursor, text }) => [`${trader} ${cursor}`, digest(text)]));
+      const changed = [...seen]
+        .filter(([key, before]) => now.get(key) !== before)
+        .map(([key]) => `journal row ${key} was changed or removed`);
+      const last = new Map<string, bigint>();
+      const gaps = rows.flatMap(({ trader, cursor }) => {
+        const before = last.get(trader) ?? 0n;
+        last.set(trader, BigInt(cursor));
+        return BigInt(cursor) === before + 1n ? [] : [`the journal of ${trader} goes from ${before} to ${cursor}`];
+      });
+      const clocks = await gate.read<{ trader: string; cursor: string }>('select trader, cursor::text from account_cursors');
+      const ahead = clocks
+        .filter(({ trader, cursor }) => BigInt(cursor) !== (last.get(trader) ?? 0n))
+        .map(({ trader, cursor }) => `the cursor of ${trader} says ${cursor}, its journal ends with ${last.get(trader) ?? 0n}`);
+      return [...changed, ...gaps, ...ahead];
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { chainTrader } from '../../harness/traders/chain-trader.js';
+import { compareView } from '../../harness/diamond/chain-checker.js';
+import type { Wish } from '../clients/surroundings.js';
+import { livingGateway, show, SLUG, type Invariant } from './evidence.js';
+
+interface OrderRow {
+  readonly id: string;
+  readonly trader: string;
+  readonly status: string;
+  readonly client_id: string | null;
+  readonly agent: string | null;
+  readonly cloid: string | null;
+  readonly oid: string | null;
+}
+
+const ORDERS = `
+  select orders.id::text, orders.trader, status, client_id, orders.agent, bot.cloid, bot.oid::text
+  from orders left join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
+  left join exchange_orders bot on bot.chain = leg.chain and bot.oid = leg.oid
+  order by orders.id, bot.oid`;
+
+/** Every open position, resting order and pending request of the chain is shown, and nothing else; journal, fold and rows are equal. */
+export const viewEqualsChain: Invariant = async ({ world, bots }) => {
+  const [chain] = world.venue.sandbox.controls.chains;
+  if (chain === undefined) return ['the sandbox has no chain'];
+  const complaints: string[] = [];
+  for (const { address, privateKey } of bots.traders) {
+    const { differences } = await compareView(livingGateway(world), SLUG, chainTrader(chain, privateKey));
+    for (const { name, left, right } of differences) complaints.push(`${address}: ${name} differ: ${show(left)} and ${show(right)}`);
+  }
+  return complaints;
+};
+
+/**
+ * What must hold for the orders of a wish after the client has been given this answer, while no block was taken back. `resting` and `open`
+ * are also answered for an order that is on its way, so it may still end in any state. Several orders can belong to one wish, and none to one
+ * that became a trigger of a position.
+ */
+const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = {
+  filled: (states) => states.includes('filled'),
+  resting: (states) => !states.includes('prepared'),
+  open: (states) => !states.includes('prepared'),
+  canceled: (states) => states.every((state) => !['open', 'pending', 'prepared'].includes(state)),
+  rejected: (states) => states.every((state) => !['open', 'pending', 'filled'].includes(state)),
+};
+const EXECUTED: ReadonlySet<string> = new Set(['filled', 'open', 'pending', 'timed_out']);
+const REPEATED = /nonce/i;
+
+export const wishesAreKept: Invariant = async ({ world, bots, faults }) => {
+  const rows = await world.gate.read<OrderRow>(ORDERS);
+  const exchange = new Set((await world.gate.read<{ oid: string }>('select oid::text from exchange_orders')).map(({ oid }) => oid));
+  const areBlocksFinal = !faults.applied().includes('reorganisation');
+  return bots.diary.wishes.flatMap((wish) => judge(wish, rows, { exchange, areBlocksFinal }));
+};
+
+function judge(
+  wish: Wish,
+  rows: readonly OrderRow[],
+  { exchange, areBlocksFinal }: { exchange: ReadonlySet<string>; areBlocksFinal: boolean },
+): string[] {
+  const complaints: string[] = [];
+  const named = new Set(wish.answers.flatMap(({ orderId }) => orderId ?? []));
+  const own = rows.filter((row) =>
+    wish.door === 'facade' ? row.cloid === wish.id || named.has(row.oid ?? '') : row.client_id === wish.id || named.has(row.id),
+  );
+  const story = `${wish.client} ${wish.kind} ${wish.id} (${wish.answers.map(({ status, orderId }) => `${status} ${orderId ?? ''}`).join(', ')})`;
+  if (named.size > 1) complaints.push(`${story} was answered with several orders`);
+  for (const id of named)
+    if (wish.door === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id))
+      complaints.push(`${story}: order ${id} does not exist`);
+  const states = own.map(({ status }) => status);
+  for (const { status } of wish.answers) {
+    const holds = wish.door === 'facade' ? LATER[status] : undefined;
+    if (areBlocksFinal && holds?.(states) === false) complaints.push(`${story}: after ${status} its orders are ${states.join(', ')}`);
+  }
+  const last = wish.answers.at(-1)?.status ?? 'silence';
+  const isRefused = wish.answers.length > 0 && wish.answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
+  if (isRefused && wish.door === 'facade' && states.some((state) => EXECUTED.has(state)))
+    complaints.push(`${story}: refused with ${last}, but its orders are ${states.join(', ')}`);
+  return complaints;
+}
+
+/** Every order was asked for by a client, or came from the chain itself. */
+export const noOrderWithoutWish: Invariant = async ({ world, bots }) => {
+  const { wishes } = bots.diary;
+  const ids = new Set(wishes.map(({ id }) => id));
+  const answered = new Set(
+    wishes.filter(({ door }) => door === 'native').flatMap(({ answers }) => answers.flatMap(({ orderId }) => orderId ?? [])),
+  );
+  const hasSilentClose = wishes.some(
+    ({ kind, door, answers }) => door === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'),
+  );
+  const rows = await world.gate.read<OrderRow>(ORDERS);
+  return (
+    rows
+      // A request that failed half-way may leave an order that was never sent and expires.
+      .filter(({ agent, status }) => agent !== null && status !== 'prepared' && status !== 'expired')
+      .filter(({ id, client_id, cloid }) => !(answered.has(id) || ids.has(client_id ?? '') || ids.has(cloid ?? '')))
+      .filter(({ client_id, cloid }) => !(hasSilentClose && client_id === null && cloid === null))
+      .map((row) => `order ${row.id} of ${row.trader} (${row.status}) was asked for by no client`)
+  );
+};
+
+/** A signed order makes at most one order, however often it is sent. */
+export const onceForEachWish: Invariant = async ({ world }) => {
+  const twice = await world.gate.read<{ cloid: string; count: string }>(
+    'select cloid, count(*)::text as count from exchange_orders where cloid is not null group by trader, cloid having count(*) > 1',
+  );
+  const named = await world.gate.read<{ client_id: string; count: string }>(
+    `select client_id, count(*)::text as count from orders where client_id is not null and repeat_of is null group by trader, client_id having count(*) > 1`,
+  );
+  return [
+    ...twice.map(({ cloid, count }) => `${count} orders of the facade have the cloid ${cloid}`),
+    ...named.map(({ client_id, count }) => `${count} orders have the client id ${client_id}`),
+  ];
+};

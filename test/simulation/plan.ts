@@ -1,0 +1,104 @@
+import { createRandom, type Random } from '../fuzz/random.js';
+import { drawFault, type Fault } from './faults/fault-table.js';
+import { STREAMS } from './streams.js';
+
+/** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
+export interface Plan {
+  readonly seed: number;
+  readonly replicas: number;
+  readonly hasHeadSubscription: boolean;
+  /** Share of messages that take longer than no time, and the longest of them in ms. */
+  readonly latency: { readonly share: number; readonly mostMs: number };
+  /** Clients act and faults begin within this time; the rest of the run lets everything end. */
+  readonly busyMs: number;
+  readonly runMs: number;
+  readonly actions: readonly ClientAction[];
+  readonly faults: readonly Fault[];
+}
+
+export const FACADE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', 'leverage', 'schedule'] as const;
+export const NATIVE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', 'abandon'] as const;
+
+export interface ClientAction {
+  /** Milliseconds after the set-up. */
+  readonly at: number;
+  readonly door: 'facade' | 'native';
+  /** Index of the bot at that door. */
+  readonly bot: number;
+  readonly kind: string;
+  readonly isBuy: boolean;
+  readonly size: string;
+  /** 0 to 1, for choices among what the bot has by then. */
+  readonly choice: number;
+}
+
+export const BOTS = { facade: 3, native: 2 } as const;
+const RUN_MS = 60_000;
+/** Share of the run in which clients act. */
+const BUSY_SHARE = 0.55;
+const MOST_ACTIONS = 30;
+const LEAST_ACTIONS = 8;
+const MOST_FAULTS = 5;
+
+/** A plan that is a part of a drawn one: indexes of the faults and actions that are kept; absent: all. */
+export interface Cutting {
+  readonly seed: number;
+  readonly faults?: readonly number[];
+  readonly actions?: readonly number[];
+}
+
+export function cutPlan({ seed, faults, actions }: Cutting): Plan {
+  const plan = drawPlan(seed);
+  return {
+    ...plan,
+    faults: faults === undefined ? plan.faults : plan.faults.filter((_, at) => faults.includes(at)),
+    actions: actions === undefined ? plan.actions : plan.actions.filter((_, at) => actions.includes(at)),
+  };
+}
+
+export interface PlanOptions {
+  /** Absent: drawn. */
+  readonly replicas?: number;
+  readonly areFaultsOff?: boolean;
+  /** Simulated time after the set-up. */
+  readonly runMs?: number;
+}
+
+export function drawPlan(seed: number, { replicas, areFaultsOff = false, runMs = RUN_MS }: PlanOptions = {}): Plan {
+  const busyMs = Math.round(runMs * BUSY_SHARE);
+  const random = createRandom(seed, STREAMS.plan);
+  const count = random.int(1, 3);
+  const hasHeadSubscription = random.chance(0.5);
+  const latency = random.pick([
+    { share: 0, mostMs: 0 },
+    { share: 0.2, mostMs: 15 },
+    { share: 0.5, mostMs: 60 },
+  ]);
+  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random, busyMs)).sort(
+    (a, b) => a.at - b.at,
+  );
+  const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
+  return {
+    seed,
+    replicas: replicas ?? count,
+    hasHeadSubscription,
+    latency,
+    busyMs,
+    runMs,
+    actions,
+    faults: areFaultsOff ? [] : faults.sort((a, b) => a.at - b.at),
+  };
+}
+
+function drawAction(random: Random, busyMs: number): ClientAction {
+  const door = random.chance(0.65) ? 'facade' : 'native';
+  return {
+    at: random.int(0, busyMs),
+    door,
+    bot: random.int(0, BOTS[door] - 1),
+    kind: random.pick(door === 'facade' ? FACADE_KINDS : NATIVE_KINDS),
+    isBuy: random.chance(0.5),
+    size: `0.0${random.int(1, 9)}`,
+    choice: random.fraction(),
+  };
+}

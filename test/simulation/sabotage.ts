@@ -1,0 +1,127 @@
+import { parseTransaction } from 'viem';
+import type { Hex } from '../../core/types.js';
+import type { World } from './world.js';
+
+/** A build that is broken on purpose, to prove that an invariant notices. Nothing of it is in the product. */
+export interface Sabotage {
+  /** The invariant that must notice. */
+  readonly breaks: string;
+  readonly begin: (world: World) => Promise<void>;
+}
+
+/** A gateway that writes something else than it should: a trigger changes the row on its way. */
+const inDatabase =
+  (table: string, when: string, body: string) =>
+  async ({ gate }: World): Promise<void> => {
+    await gate.read(`create function sabotage() returns trigger language plpgsql as $$ begin ${body} end $$`);
+    await gate.read(`create trigger sabotage ${when} on ${table} for each row execute function sabotage()`);
+  };
+
+export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
+  'double send': { breaks: 'one mined transaction per job', begin: sendTwice },
+  'lost receipt': {
+    breaks: 'every job has an end',
+    begin: inDatabase(
+      'relay_jobs',
+      'before update',
+      `if new.is_over and new.mined is not null and new.id % 3 = 0 then return old; end if; return new;`,
+    ),
+  },
+  'wrong ledger': {
+    breaks: 'the gas ledger equals the balance',
+    begin: inDatabase('relay_costs', 'before insert', 'new.cost := new.cost + 1; return new;'),
+  },
+  'forgotten cost': {
+    breaks: 'the gas ledger equals the balance',
+    begin: inDatabase('relay_costs', 'before insert', 'if new.job_id % 3 = 0 then return null; end if; return new;'),
+  },
+  'lane stays blocked': {
+    breaks: 'no lane stays blocked',
+    begin: inDatabase(
+      'relay_lanes',
+      'before update',
+      'if old.fenced_since is not null and new.fenced_since is null then new.fenced_since := old.fenced_since; new.fence_reason := old.fence_reason; end if; return new;',
+    ),
+  },
+  'journal with a gap': {
+    breaks: 'the journal has no gap, repeat or change',
+    begin: inDatabase('journal', 'before insert', 'if new.cursor % 4 = 0 then return null; end if; return new;'),
+  },
+  'journal is rewritten': {
+    breaks: 'the journal has no gap, repeat or change',
+    begin: inDatabase(
+      'journal',
+      'after insert',
+      'update journal set at = at + 1 where chain = new.chain and trader = new.trader and cursor = new.cursor - 3; return null;',
+    ),
+  },
+  'lost fill': {
+    breaks: 'the view equals the chain',
+    begin: inDatabase('orders', 'before update', `if new.status = 'filled' and new.id % 2 = 0 then return old; end if; return new;`),
+  },
+  'wrong position': {
+    breaks: 'the view equals the chain',
+    begin: inDatabase(
+      'positions',
+      'before insert or update',
+      `new.state := (replace(new.state::text, '"long": true', '"long": false'))::jsonb; return new;`,
+    ),
+  },
+  'forgotten rollback': {
+    breaks: 'the view equals the chain',
+    begin: inDatabase('chain_events', 'before update', 'new.orphaned := old.orphaned; return new;'),
+  },
+  'order is forgotten': {
+    breaks: 'what clients were answered holds',
+    begin: inDatabase(
+      'exchange_orders',
+      'after update',
+      'if new.oid % 2 = 0 then delete from exchange_legs where chain = new.chain and oid = new.oid; delete from exchange_orders where chain = new.chain and oid = new.oid; end if; return null;',
+    ),
+  },
+  'order of no one': {
+    breaks: 'no order without a request',
+    begin: inDatabase('orders', 'before update', 'if new.id % 3 = 0 then new.client_id := null; end if; return new;'),
+  },
+  'rejection that no code handles': {
+    breaks: 'nothing unhandled',
+    begin({ scheduler }) {
+      scheduler.lane('world', 'sabotage').post(30_000, 'rejection', () => void Promise.reject(new Error('left alone')));
+      return Promise.resolve();
+    },
+  },
+};
+
+const EVERY = 3;
+
+/** A relayer that signs the same call again with its next nonce. */
+function sendTwice({ venue }: World): Promise<void> {
+  const [chain] = venue.sandbox.chains;
+  const { relayer } = venue.sandbox.controls.accounts;
+  let sent = 0;
+  chain?.node.onBlock(({ number }) => {
+    void (async () => {
+      const block = (await chain.node.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as {
+        transactions: { from: string; hash: Hex }[];
+      } | null;
+      const own = block?.transactions.find(({ from }) => from.toLowerCase() === relayer.address.toLowerCase());
+      if (own === undefined || (sent += 1) % EVERY !== 0) return;
+      const raw = (await chain.node.request('eth_getRawTransactionByHash', [own.hash])) as Hex | null;
+      if (raw === null) return;
+      const { to, data, gas, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(raw);
+      const nonce = Number(await chain.node.request('eth_getTransactionCount', [relayer.address, 'pending']));
+      const again = await relayer.signer.signTransaction({
+        type: 'eip1559',
+        chainId: chain.controls.definition.chainId,
+        nonce,
+        to: to ?? null,
+        data: data ?? '0x',
+        gas: gas ?? 0n,
+        maxFeePerGas: maxFeePerGas ?? 0n,
+        maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+      });
+      await chain.node.request('eth_sendRawTransaction', [again]);
+    })().catch(() => undefined);
+  });
+  return Promise.resolve();
+}

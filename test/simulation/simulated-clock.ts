@@ -1,0 +1,46 @@
+import type { Clock } from '../../core/ports/clock.js';
+import type { Owner, Scheduler } from './scheduler.js';
+
+/** A Monday within the hours of every market. */
+export const EPOCH = Date.UTC(2026, 0, 5, 15, 0, 0);
+
+export interface SimulatedClock extends Clock {
+  /** Steps the wall clock; durations do not see it. */
+  step(ms: number): void;
+}
+
+/** The clock of one owner: its timers are events of the scheduler. */
+export function createSimulatedClock(scheduler: Scheduler, owner: Owner): SimulatedClock {
+  const timers = scheduler.lane(owner, `${owner}/timers`);
+  let offset = 0;
+  const wait = (ms: number): number => Math.max(0, Math.ceil(ms));
+  const clock: SimulatedClock = {
+    now: () => EPOCH + offset + scheduler.now(),
+    monotonic: () => scheduler.now(),
+    after: (ms, task) => timers.schedule(wait(ms), 'timer', task),
+    every(ms, task) {
+      let cancel = (): void => undefined;
+      const again = (): void => {
+        cancel = timers.schedule(Math.max(1, wait(ms)), 'interval', () => {
+          again();
+          task();
+        });
+      };
+      again();
+      return () => cancel();
+    },
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        const done = (): void => {
+          cancel();
+          signal?.removeEventListener('abort', done);
+          resolve();
+        };
+        const cancel = timers.schedule(wait(ms), 'sleep', done);
+        signal?.addEventListener('abort', done);
+      }),
+    step: (ms) => void (offset += ms),
+  };
+  return clock;
+}
