@@ -290,7 +290,7 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
     if (done) this.once('connect', done);
     connect(this as unknown as InnerSocket, host, port);
     return this;
-  } as typeof socketConnect;
+  };
   net.Server.prototype.listen = function simulated(this: net.Server, ...given: unknown[]) {
     const { host, port: asked, done } = targetOf(given);
     if (done) this.once('listening', done);
