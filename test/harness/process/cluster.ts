@@ -66,7 +66,7 @@ export async function startCluster(sandbox: TestVenue, options: ClusterOptions =
   const members = [await join({}), await join(secondLine)] as const;
   await Promise.all(members.map((member) => member.start()));
   const books = await openBooks(sandbox, database.url);
-  const client = createPublicClient({ transport: http(chain.rpcUrl, { batch: true }), cacheTime: 0 });
+  const client = createPublicClient({ transport: http(chain.rpcUrl, { timeout: 60_000, batch: true }), cacheTime: 0 });
   return {
     members,
     books: books.gateway,

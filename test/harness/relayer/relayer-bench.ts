@@ -57,7 +57,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
   if (eth !== '0') await chain.faucet.fund(signer.address, { eth });
   const trader = await newTrader(chain, { delegate: signer.address });
   const address = trader.account.address.toLowerCase() as Address;
-  const client = createPublicClient({ transport: http(chain.rpcUrl, { retryCount: 0, batch: true }), cacheTime: 0 });
+  const client = createPublicClient({ transport: http(chain.rpcUrl, { retryCount: 0, timeout: 60_000, batch: true }), cacheTime: 0 });
   const node = createRelayNode(client);
   const log = createRecordedLog();
   const { slug } = chain.definition;

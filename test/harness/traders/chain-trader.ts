@@ -34,7 +34,7 @@ export async function newTrader(chain: ChainControls, funds: { usdc?: string; de
 
 export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader {
   const account = privateKeyToAccount(privateKey);
-  const transport = http(chain.rpcUrl, { retryCount: 0 });
+  const transport = http(chain.rpcUrl, { retryCount: 0, timeout: 60_000 });
   const client = createPublicClient({ transport, cacheTime: 0, pollingInterval: 20 });
   const wallet = createWalletClient({ account, transport });
   const diamond = { address: chain.definition.diamond, abi: diamondAbi } as const;

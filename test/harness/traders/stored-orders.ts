@@ -32,7 +32,7 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
     send: (trader: ChainTrader, data: Hex): Promise<Hex> => trader.send(diamond, data),
     /** Without asking the node whether it can succeed. */
     async broadcast(trader: ChainTrader, data: Hex): Promise<Hex> {
-      const wallet = createWalletClient({ account: trader.account, transport: http(chain.rpcUrl, { retryCount: 0 }) });
+      const wallet = createWalletClient({ account: trader.account, transport: http(chain.rpcUrl, { retryCount: 0, timeout: 60_000 }) });
       return wallet.sendTransaction({ to: diamond, data, gas: 3_000_000n, chain: chainOf(chain) });
     },
     reaches: (trader: ChainTrader, id: bigint, status: KnownOrder['order']['status']): Promise<KnownOrder> =>
@@ -65,7 +65,7 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
     /** Waits until the gateway has read the state: its answers about closed markets depend on it. */
     async setActivated(value: number): Promise<void> {
       const { signer } = controls.accounts.operator;
-      const wallet = createWalletClient({ account: signer, transport: http(chain.rpcUrl, { retryCount: 0 }) });
+      const wallet = createWalletClient({ account: signer, transport: http(chain.rpcUrl, { retryCount: 0, timeout: 60_000 }) });
       const data = controlCall('sandboxSetTradingActivated', [value]);
       const hash = await eventually(
         () => wallet.sendTransaction({ to: diamond, data, gas: 1_000_000n, chain: chainOf(chain) }).catch(() => null),

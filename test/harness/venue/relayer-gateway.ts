@@ -88,7 +88,7 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
     log,
     proxy,
     wallet,
-    client: createPublicClient({ transport: http(controls.rpcUrl, { retryCount: 0, batch: true }), cacheTime: 0 }),
+    client: createPublicClient({ transport: http(controls.rpcUrl, { retryCount: 0, timeout: 60_000, batch: true }), cacheTime: 0 }),
     async newBot() {
       const trader = await newTrader(controls, { delegate: wallet, usdc: '100000' });
       const agent = new Wallet(generatePrivateKey());

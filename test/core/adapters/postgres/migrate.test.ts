@@ -81,7 +81,7 @@ describe('the migrations', () => {
   it('wait briefly for a table that is in use, and are done when it is free', async () => {
     await run();
     const change = step('9999-change', 'alter table orders add column more text');
-    const db = connectDatabase({ url: database.url, log });
+    const db = connectDatabase({ url: database.url, log, limits: null }); // its transaction waits for the migration
     await db.transaction(async (trx) => {
       await trx('orders').select('id');
       const failure: unknown = await run([...MIGRATIONS, change]).catch((error: unknown) => error);
