@@ -52,14 +52,14 @@ function* plans(): Generator<Plan> {
   for (let run = from; run < from + runs; run += 1) yield drawPlan(seed + run, options);
 }
 
-const MOST_SABOTAGED = 1_000;
+const MOST_BROKEN_RUNS = 1_000;
 
 const server = await startSimulationServer();
 
 /** True if everything held. */
 async function main(): Promise<boolean> {
   if (values.sabotage === 'all')
-    return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_SABOTAGED : runs });
+    return proveInvariants({ server, write, seed: seed + from, runs: values.runs === undefined ? MOST_BROKEN_RUNS : runs });
   const lines: string[] = [];
   const keepLine = (line: string, isNew: boolean): void => {
     if (isNew) lines.length = 0;

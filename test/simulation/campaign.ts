@@ -3,7 +3,7 @@ import type { SimulationServer } from './database-server.js';
 import { FAULT_KINDS } from './faults/fault-table.js';
 import { drawPlan, type Plan } from './plan.js';
 import { runPlan, type RunReport } from './run.js';
-import { SABOTAGES } from './sabotage.js';
+import { BROKEN_BUILDS } from './sabotage.js';
 import { asRow, shrink } from './shrink.js';
 
 /** Many runs, and what they show together. */
@@ -17,7 +17,7 @@ export interface CampaignOptions {
   readonly server: SimulationServer;
   readonly write: (line: string) => void;
   readonly shrinks: boolean;
-  /** A name of `SABOTAGES`. */
+  /** A name of `BROKEN_BUILDS`. */
   readonly sabotage: string | null;
   /** Each plan runs so often, and its traces must be equal. Null: every tenth runs twice. */
   readonly repeat: number | null;
@@ -32,8 +32,8 @@ const realNow = performance.now.bind(performance);
 
 export async function createCampaign(options: CampaignOptions): Promise<Campaign> {
   const { server, write } = options;
-  const sabotage = options.sabotage === null ? undefined : SABOTAGES[options.sabotage]?.begin;
-  if (options.sabotage !== null && sabotage === undefined) throw new Error(`--sabotage is one of ${Object.keys(SABOTAGES).join(', ')}`);
+  const sabotage = options.sabotage === null ? undefined : BROKEN_BUILDS[options.sabotage]?.begin;
+  if (options.sabotage !== null && sabotage === undefined) throw new Error(`--sabotage is one of ${Object.keys(BROKEN_BUILDS).join(', ')}`);
   const [startedAt, cpuBefore] = [realNow(), process.cpuUsage()];
   const faults = new Map<string, number>();
   const reached = new Map<string, number>();
@@ -142,7 +142,7 @@ export interface ProofOptions extends Pick<CampaignOptions, 'server' | 'write'> 
 /** Breaks the build once for each row of the table; true if every one was noticed by the invariant that it breaks. */
 export async function proveInvariants({ server, write, seed, runs }: ProofOptions): Promise<boolean> {
   let isProven = true;
-  for (const [name, { breaks, begin }] of Object.entries(SABOTAGES)) {
+  for (const [name, { breaks, begin }] of Object.entries(BROKEN_BUILDS)) {
     let after = 0;
     let isNoticed = false;
     while (!isNoticed && after < runs) {

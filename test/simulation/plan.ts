@@ -22,8 +22,8 @@ export const NATIVE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', '
 export interface ClientAction {
   /** Milliseconds after the set-up. */
   readonly at: number;
-  readonly door: 'facade' | 'native';
-  /** Index of the bot at that door. */
+  readonly api: 'facade' | 'native';
+  /** Index of the bot at that api. */
   readonly bot: number;
   readonly kind: string;
   readonly isBuy: boolean;
@@ -91,12 +91,12 @@ export function drawPlan(seed: number, { replicas, areFaultsOff = false, runMs =
 }
 
 function drawAction(random: Random, busyMs: number): ClientAction {
-  const door = random.chance(0.65) ? 'facade' : 'native';
+  const api = random.chance(0.65) ? 'facade' : 'native';
   return {
     at: random.int(0, busyMs),
-    door,
-    bot: random.int(0, BOTS[door] - 1),
-    kind: random.pick(door === 'facade' ? FACADE_KINDS : NATIVE_KINDS),
+    api,
+    bot: random.int(0, BOTS[api] - 1),
+    kind: random.pick(api === 'facade' ? FACADE_KINDS : NATIVE_KINDS),
     isBuy: random.chance(0.5),
     size: `0.0${random.int(1, 9)}`,
     choice: random.fraction(),

@@ -6,7 +6,7 @@ import { ask } from './clients/http-client.js';
 import { createFacadeBot, type FacadeBot } from './clients/facade-bot.js';
 import { createNativeBot, type NativeBot } from './clients/native-bot.js';
 import { followStream, type StreamFollower } from './clients/stream-follower.js';
-import { createDiary, keyOf, type Diary, type Surroundings } from './clients/surroundings.js';
+import { createClientRecord, keyOf, type ClientRecord, type Surroundings } from './clients/surroundings.js';
 import type { SimulationServer } from './database-server.js';
 import { jobTransitions, watchOrderMachine } from './coverage.js';
 import type { FaultKind } from './faults/fault-table.js';
@@ -26,7 +26,7 @@ export interface RunReport {
   readonly hash: string;
   readonly steps: number;
   readonly simulatedMs: number;
-  readonly diary: Diary;
+  readonly record: ClientRecord;
   readonly faults: readonly FaultKind[];
   /** Rows of the transition tables, and fault kinds in lane states, that this run reached. */
   readonly reached: readonly string[];
@@ -93,7 +93,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
       hash: scheduler.hash(),
       steps: scheduler.steps(),
       simulatedMs: scheduler.now(),
-      diary: bots.diary,
+      record: bots.record,
       faults: faults.applied(),
       reached: [...(await scheduler.drive(jobTransitions(world))), ...orders.seen(), ...faults.met()],
       recent: scheduler.recent(),
@@ -109,11 +109,11 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
 export interface Bots {
   readonly facade: readonly FacadeBot[];
   readonly native: readonly NativeBot[];
-  readonly diary: Diary;
+  readonly record: ClientRecord;
   readonly followers: readonly StreamFollower[];
   readonly traders: readonly { readonly address: string; readonly privateKey: `0x${string}` }[];
   /** Wei and block of the relayer's wallet before the first order. */
-  readonly purse: { readonly wallet: string; readonly block: number; readonly balance: bigint };
+  readonly relayerWallet: { readonly wallet: string; readonly block: number; readonly balance: bigint };
 }
 
 async function prepareBots(world: World, seed: number): Promise<Bots> {
@@ -123,7 +123,7 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
   if (chain === undefined) throw new Error('the sandbox has no chain');
   const { accounts, prices } = venue.sandbox.controls;
   prices.jump(0, START_PRICE);
-  const diary = createDiary(() => clock.now());
+  const record = createClientRecord(() => clock.now());
   const random: Random = createRandom(seed, STREAMS.clients);
   const around: Surroundings = {
     clock,
@@ -131,7 +131,7 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
     nodeUrl: chain.rpcUrl.replace('127.0.0.1', network.host('clients', 'venue')),
     urls: () => [...replicas.values()].map(({ url }) => url),
     random,
-    diary,
+    record,
   };
   const relayer = accounts.relayer.address;
   const funds = { usdc: '100000', eth: '100' } as const;
@@ -161,13 +161,13 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
   return {
     facade,
     native,
-    diary,
+    record,
     followers: nativeKeys.map((keys) => followStream(around, keys)),
     traders: [...facadeKeys, ...nativeKeys].map(({ trader }, at) => ({
       address: [...facade, ...native][at]?.trader ?? '',
       privateKey: trader,
     })),
-    purse: { wallet: relayer.toLowerCase(), block, balance },
+    relayerWallet: { wallet: relayer.toLowerCase(), block, balance },
   };
 }
 
@@ -184,7 +184,7 @@ async function actOut({ scheduler }: World, actions: readonly ClientAction[], bo
   const from = scheduler.now();
   const turns = new Map<string, Promise<void>>();
   for (const action of actions) {
-    const who = `${action.door} ${action.bot}`;
+    const who = `${action.api} ${action.bot}`;
     const begin = async (before: Promise<void> | undefined): Promise<void> => {
       await clock.sleep(from + action.at - scheduler.now());
       await before;
@@ -199,11 +199,11 @@ const COPIES = 3;
 /** Far enough from the price to rest. */
 const RESTING = { buy: '50000', sell: '70000' };
 
-async function act({ door, bot, kind, isBuy, size, choice }: ClientAction, bots: Bots): Promise<void> {
+async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: Bots): Promise<void> {
   const choose = (count: number): number => Math.floor(choice * count);
   const price = isBuy ? RESTING.buy : RESTING.sell;
   const copies = kind === 'open-copies' ? COPIES : 1;
-  if (door === 'native') {
+  if (api === 'native') {
     const native = bots.native[bot];
     if (kind === 'rest') return native?.rest({ isLong: isBuy, size, price });
     if (kind === 'cancel') return native?.cancel(choose);

@@ -3,7 +3,7 @@ import type { Hex } from '../../core/types.js';
 import type { World } from './world.js';
 
 /** A build that is broken on purpose, to prove that an invariant notices. Nothing of it is in the product. */
-export interface Sabotage {
+export interface BrokenBuild {
   /** The invariant that must notice. */
   readonly breaks: string;
   readonly begin: (world: World) => Promise<void>;
@@ -17,7 +17,7 @@ const inDatabase =
     await gate.read(`create trigger sabotage ${when} on ${table} for each row execute function sabotage()`);
   };
 
-export const SABOTAGES: Readonly<Record<string, Sabotage>> = {
+export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
   'double send': { breaks: 'one mined transaction per job', begin: sendTwice },
   'lost receipt': {
     breaks: 'every job has an end',

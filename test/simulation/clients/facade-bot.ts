@@ -3,9 +3,9 @@ import { Wallet } from 'ethers';
 import type { Hex } from '../../../core/types.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../../harness/hyperliquid/exchange.js';
 import { postJson, type HttpAnswer } from './http-client.js';
-import type { Surroundings, Wish } from './surroundings.js';
+import type { Surroundings, ClientRequest } from './surroundings.js';
 
-/** A bot of the Hyperliquid door: it repeats what it has signed until it gets an answer, as the public clients do. */
+/** A bot of the Hyperliquid api: it repeats what it has signed until it gets an answer, as the public clients do. */
 export interface FacadeBot {
   readonly name: string;
   readonly trader: string;
@@ -24,13 +24,13 @@ const PAUSE_MS = 700;
 const LIMIT = { buy: '90000', sell: '30000' };
 
 export function createFacadeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): FacadeBot {
-  const { clock, chain, urls, random, diary } = around;
+  const { clock, chain, urls, random, record } = around;
   const { slug } = chain.definition;
   const trader = new Wallet(keys.trader);
   const agent = new Wallet(keys.agent);
   let lastNonce = 0;
   let made = 0;
-  const resting: Wish[] = [];
+  const resting: ClientRequest[] = [];
 
   const nextNonce = (): number => (lastNonce = Math.max(lastNonce + 1, clock.now()));
   const nextCloid = (): string =>
@@ -45,7 +45,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
       const answer = await postJson(clock, `${anyUrl()}/hl/${slug}/exchange`, body, patienceMs);
       if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
-      diary.count(`facade ${answer === null ? 'silence' : answer.status}`);
+      record.count(`facade ${answer === null ? 'silence' : answer.status}`);
       await clock.sleep(PAUSE_MS * attempt);
     }
     return null;
@@ -55,25 +55,25 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     postJson(clock, `${anyUrl()}/hl/${slug}/info`, { type, user: trader.address, ...fields });
 
   /** A bot that lost an answer asks for the order by its own id. */
-  async function lookUp(wish: Wish): Promise<void> {
+  async function lookUp(request: ClientRequest): Promise<void> {
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
-      const answer = await info('orderStatus', { oid: wish.id });
+      const answer = await info('orderStatus', { oid: request.id });
       if (answer?.status === 200) {
         const { order: found } = answer.body as { order?: { order?: { oid?: number }; status?: string } };
         const oid = found?.order?.oid;
-        wish.answers.push({ at: clock.now(), orderId: oid === undefined ? null : String(oid), status: found?.status ?? 'unknownOid' });
+        request.answers.push({ at: clock.now(), orderId: oid === undefined ? null : String(oid), status: found?.status ?? 'unknownOid' });
         return;
       }
       await clock.sleep(PAUSE_MS * attempt);
     }
   }
 
-  function note(wish: Wish, answer: HttpAnswer | null): boolean {
+  function note(request: ClientRequest, answer: HttpAnswer | null): boolean {
     const at = clock.now();
     const body = answer?.body as { status?: string; response?: unknown } | undefined;
     if (body?.status !== 'ok') {
       const text = typeof body?.response === 'string' ? body.response : 'silence';
-      wish.answers.push({ at, orderId: null, status: answer === null ? 'silence' : `error: ${text}` });
+      request.answers.push({ at, orderId: null, status: answer === null ? 'silence' : `error: ${text}` });
       return false;
     }
     const { data } = body.response as { data?: { statuses?: readonly unknown[] } };
@@ -89,24 +89,24 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     };
     const oid = rests?.oid ?? filled?.oid ?? null;
     const word = rests ? 'resting' : filled ? 'filled' : error === undefined ? String(status) : `error: ${error}`;
-    wish.answers.push({ at, orderId: oid === null ? null : String(oid), status: word });
+    request.answers.push({ at, orderId: oid === null ? null : String(oid), status: word });
     return true;
   }
 
-  async function place(kind: string, changes: Record<string, unknown>, copies = 1): Promise<Wish> {
+  async function place(kind: string, changes: Record<string, unknown>, copies = 1): Promise<ClientRequest> {
     const cloid = nextCloid();
-    const wish = diary.wish({ client: name, door: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind });
+    const request = record.request({ client: name, api: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind });
     const body = await signL1(agent, orderAction(order({ ...changes, c: cloid })), { nonce: nextNonce() });
     const answers = await Promise.all(Array.from({ length: copies }, () => send(body)));
-    const areClear = answers.map((answer) => note(wish, answer));
-    if (areClear.some((isClear) => !isClear)) await lookUp(wish);
-    return wish;
+    const areClear = answers.map((answer) => note(request, answer));
+    if (areClear.some((isClear) => !isClear)) await lookUp(request);
+    return request;
   }
 
   const act = async (action: Record<string, unknown>, what: string): Promise<HttpAnswer | null> => {
     const answer = await send(await signL1(agent, action, { nonce: nextNonce() }));
     const { status } = (answer?.body ?? {}) as { status?: string };
-    diary.count(`${what} ${status ?? 'silence'}`);
+    record.count(`${what} ${status ?? 'silence'}`);
     return answer;
   };
 
@@ -129,8 +129,8 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       await place('close', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, r: true, t: { limit: { tif: 'Ioc' } } });
     },
     async cancel(choose) {
-      const wish = resting[choose(resting.length)];
-      if (wish !== undefined) await act({ type: 'cancelByCloid', cancels: [{ asset: 0, cloid: wish.id }] }, 'cancel');
+      const request = resting[choose(resting.length)];
+      if (request !== undefined) await act({ type: 'cancelByCloid', cancels: [{ asset: 0, cloid: request.id }] }, 'cancel');
     },
     async setLeverage(leverage) {
       await act({ type: 'updateLeverage', asset: 0, isCross: true, leverage }, 'leverage');

@@ -4,7 +4,7 @@ import { authorization, signWith } from '../../harness/traders/master-wallet.js'
 import { signRequest } from '../../harness/traders/signed-request.js';
 import { signingDomain } from '../../../core/access/typed-data.js';
 import { ask, postJson, type HttpAnswer } from './http-client.js';
-import type { Surroundings, Wish } from './surroundings.js';
+import type { Surroundings, ClientRequest } from './surroundings.js';
 
 /** An agent of the native API: it signs and broadcasts its transactions itself. */
 export interface NativeBot {
@@ -36,13 +36,13 @@ const PAUSE_MS = 700;
 const GWEI = 1_000_000_000n;
 
 export function createNativeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): NativeBot {
-  const { clock, chain, nodeUrl, urls, random, diary } = around;
+  const { clock, chain, nodeUrl, urls, random, record } = around;
   const base = `/v1/${chain.definition.slug}`;
   const trader = new Wallet(keys.trader);
   const agent = new Wallet(keys.agent);
   let nonce = 0n;
   let made = 0;
-  const resting: { readonly wish: Wish; readonly id: string }[] = [];
+  const resting: { readonly request: ClientRequest; readonly id: string }[] = [];
 
   async function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await postJson(clock, nodeUrl, { jsonrpc: '2.0', id: 1, method, params });
@@ -72,16 +72,16 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
         ...(body === undefined ? {} : { body: bytes }),
       });
       if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
-      diary.count(`native ${answer === null ? 'silence' : answer.status}`);
+      record.count(`native ${answer === null ? 'silence' : answer.status}`);
       await clock.sleep(PAUSE_MS * attempt);
     }
     return null;
   }
 
-  function note(wish: Wish, answer: HttpAnswer | null): PreparedReply {
+  function note(request: ClientRequest, answer: HttpAnswer | null): PreparedReply {
     const body = (answer?.body ?? {}) as PreparedReply;
     const status = answer === null ? 'silence' : (body.order?.status ?? `error: ${body.code ?? answer.status}`);
-    wish.answers.push({ at: clock.now(), orderId: body.order?.id ?? null, status });
+    request.answers.push({ at: clock.now(), orderId: body.order?.id ?? null, status });
     return body;
   }
 
@@ -101,7 +101,7 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       });
       return (await rpc('eth_sendRawTransaction', [raw])) as string;
     } catch {
-      diary.count('native broadcast refused');
+      record.count('native broadcast refused');
       return null;
     }
   }
@@ -118,14 +118,14 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
     body: Record<string, unknown>,
     copies = 1,
     isAbandoned = false,
-  ): Promise<{ wish: Wish; id: string | null }> {
+  ): Promise<{ request: ClientRequest; id: string | null }> {
     const clientId = `${name}-${(made += 1)}`;
-    const wish = diary.wish({ client: name, door: 'native', trader: trader.address.toLowerCase(), id: clientId, kind });
+    const request = record.request({ client: name, api: 'native', trader: trader.address.toLowerCase(), id: clientId, kind });
     const replies = await Promise.all(Array.from({ length: copies }, () => call('createOrder', 'POST', '/orders', { ...body, clientId })));
-    const bodies = replies.map((reply) => note(wish, reply));
+    const bodies = replies.map((reply) => note(request, reply));
     const good = bodies.find((reply) => reply.order !== undefined);
     if (!isAbandoned) await send(good?.transaction, good?.order?.id);
-    return { wish, id: good?.order?.id ?? null };
+    return { request, id: good?.order?.id ?? null };
   }
 
   return {
@@ -144,14 +144,14 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
     },
     async rest({ isLong, size, price }) {
       const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'limit', size, price, leverage: '10' };
-      const { wish, id } = await place('rest', order);
-      if (id !== null) resting.push({ wish, id });
+      const { request, id } = await place('rest', order);
+      if (id !== null) resting.push({ request, id });
     },
     async cancel(choose) {
       const chosen = resting[choose(resting.length)];
       if (chosen === undefined) return;
       const answer = await call('cancelOrder', 'DELETE', `/orders/${chosen.id}`);
-      await send(note(chosen.wish, answer).transaction, chosen.id);
+      await send(note(chosen.request, answer).transaction, chosen.id);
     },
     async close(choose) {
       const listed = await call('listPositions', 'GET', `/account/${trader.address}/positions`);
@@ -160,8 +160,8 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       if (chosen === undefined) return;
       // A closing has no client id: its answer alone names the order.
       const id = `${name}-close-${(made += 1)}`;
-      const wish = diary.wish({ client: name, door: 'native', trader: trader.address.toLowerCase(), id, kind: 'close' });
-      const reply = note(wish, await call('closePosition', 'POST', `/positions/${chosen}/close`, {}));
+      const request = record.request({ client: name, api: 'native', trader: trader.address.toLowerCase(), id, kind: 'close' });
+      const reply = note(request, await call('closePosition', 'POST', `/positions/${chosen}/close`, {}));
       await send(reply.transaction, reply.order?.id);
     },
   };

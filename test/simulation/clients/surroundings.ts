@@ -13,13 +13,13 @@ export interface Surroundings {
   /** Replicas that a load balancer would offer; dead ones are refused by the network. */
   readonly urls: () => readonly string[];
   readonly random: Random;
-  readonly diary: Diary;
+  readonly record: ClientRecord;
 }
 
 /** What a client asked for, and every answer it has received about it. */
-export interface Wish {
+export interface ClientRequest {
   readonly client: string;
-  readonly door: 'native' | 'facade';
+  readonly api: 'native' | 'facade';
   readonly trader: string;
   /** Client id or cloid. */
   readonly id: string;
@@ -30,29 +30,29 @@ export interface Wish {
 
 export interface Answered {
   readonly at: number;
-  /** The order's number at that door; null where the answer names none. */
+  /** The order's number at that api; null where the answer names none. */
   readonly orderId: string | null;
-  /** The status as that door words it, an error text, or `silence`. */
+  /** The status as that api words it, an error text, or `silence`. */
   readonly status: string;
 }
 
-export interface Diary {
-  readonly wishes: Wish[];
-  wish(wish: Omit<Wish, 'answers' | 'askedAt'>): Wish;
+export interface ClientRecord {
+  readonly requests: ClientRequest[];
+  request(request: Omit<ClientRequest, 'answers' | 'askedAt'>): ClientRequest;
   /** Counts what clients met, for the report. */
   count(what: string): void;
   readonly counts: Map<string, number>;
 }
 
-export function createDiary(now: () => number): Diary {
-  const wishes: Wish[] = [];
+export function createClientRecord(now: () => number): ClientRecord {
+  const requests: ClientRequest[] = [];
   const counts = new Map<string, number>();
   return {
-    wishes,
+    requests,
     counts,
-    wish(given) {
-      const made: Wish = { ...given, askedAt: now(), answers: [] };
-      wishes.push(made);
+    request(given) {
+      const made: ClientRequest = { ...given, askedAt: now(), answers: [] };
+      requests.push(made);
       return made;
     },
     count: (what) => void counts.set(what, (counts.get(what) ?? 0) + 1),

@@ -1,5 +1,5 @@
 import { SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
-import { noOrderWithoutWish, onceForEachWish, viewEqualsChain, wishesAreKept } from './orders.js';
+import { noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
 import { streamsEqualJournal } from './streams.js';
 import { jobsHaveAnEnd, lanesAreFree, ledgerEqualsBalance, oneTransactionPerJob } from './relay.js';
 
@@ -23,9 +23,9 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'no lane stays blocked': lanesAreFree,
   'the journal has no gap, repeat or change': ({ journal }) => journal.complaints(),
   'streams equal the journal': streamsEqualJournal,
-  'what clients were answered holds': wishesAreKept,
-  'no order without a request': noOrderWithoutWish,
-  'a signed request makes one order': onceForEachWish,
+  'what clients were answered holds': answersHold,
+  'no order without a request': noOrderWithoutRequest,
+  'a signed request makes one order': oneOrderPerRequest,
   'the view equals the chain': viewEqualsChain,
 };
 

@@ -1,6 +1,6 @@
 import { chainTrader } from '../../harness/traders/chain-trader.js';
 import { compareView } from '../../harness/diamond/chain-checker.js';
-import type { Wish } from '../clients/surroundings.js';
+import type { ClientRequest } from '../clients/surroundings.js';
 import { livingGateway, show, SLUG, type Invariant } from './evidence.js';
 
 interface OrderRow {
@@ -32,8 +32,8 @@ export const viewEqualsChain: Invariant = async ({ world, bots }) => {
 };
 
 /**
- * What must hold for the orders of a wish after the client has been given this answer, while no block was taken back. `resting` and `open`
- * are also answered for an order that is on its way, so it may still end in any state. Several orders can belong to one wish, and none to one
+ * What must hold for the orders of a request after the client has been given this answer, while no block was taken back. `resting` and `open`
+ * are also answered for an order that is on its way, so it may still end in any state. Several orders can belong to one request, and none to one
  * that became a trigger of a position.
  */
 const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = {
@@ -46,49 +46,50 @@ const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = 
 const EXECUTED: ReadonlySet<string> = new Set(['filled', 'open', 'pending', 'timed_out']);
 const REPEATED = /nonce/i;
 
-export const wishesAreKept: Invariant = async ({ world, bots, faults }) => {
+export const answersHold: Invariant = async ({ world, bots, faults }) => {
   const rows = await world.gate.read<OrderRow>(ORDERS);
   const exchange = new Set((await world.gate.read<{ oid: string }>('select oid::text from exchange_orders')).map(({ oid }) => oid));
   const areBlocksFinal = !faults.applied().includes('reorganisation');
-  return bots.diary.wishes.flatMap((wish) => judge(wish, rows, { exchange, areBlocksFinal }));
+  return bots.record.requests.flatMap((request) => judge(request, rows, { exchange, areBlocksFinal }));
 };
 
 function judge(
-  wish: Wish,
+  request: ClientRequest,
   rows: readonly OrderRow[],
   { exchange, areBlocksFinal }: { exchange: ReadonlySet<string>; areBlocksFinal: boolean },
 ): string[] {
   const complaints: string[] = [];
-  const named = new Set(wish.answers.flatMap(({ orderId }) => orderId ?? []));
+  const named = new Set(request.answers.flatMap(({ orderId }) => orderId ?? []));
   const own = rows.filter((row) =>
-    wish.door === 'facade' ? row.cloid === wish.id || named.has(row.oid ?? '') : row.client_id === wish.id || named.has(row.id),
+    request.api === 'facade' ? row.cloid === request.id || named.has(row.oid ?? '') : row.client_id === request.id || named.has(row.id),
   );
-  const story = `${wish.client} ${wish.kind} ${wish.id} (${wish.answers.map(({ status, orderId }) => `${status} ${orderId ?? ''}`).join(', ')})`;
+  const story = `${request.client} ${request.kind} ${request.id} (${request.answers.map(({ status, orderId }) => `${status} ${orderId ?? ''}`).join(', ')})`;
   if (named.size > 1) complaints.push(`${story} was answered with several orders`);
   for (const id of named)
-    if (wish.door === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id))
+    if (request.api === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id))
       complaints.push(`${story}: order ${id} does not exist`);
   const states = own.map(({ status }) => status);
-  for (const { status } of wish.answers) {
-    const holds = wish.door === 'facade' ? LATER[status] : undefined;
+  for (const { status } of request.answers) {
+    const holds = request.api === 'facade' ? LATER[status] : undefined;
     if (areBlocksFinal && holds?.(states) === false) complaints.push(`${story}: after ${status} its orders are ${states.join(', ')}`);
   }
-  const last = wish.answers.at(-1)?.status ?? 'silence';
-  const isRefused = wish.answers.length > 0 && wish.answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
-  if (isRefused && wish.door === 'facade' && states.some((state) => EXECUTED.has(state)))
+  const last = request.answers.at(-1)?.status ?? 'silence';
+  const isRefused =
+    request.answers.length > 0 && request.answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
+  if (isRefused && request.api === 'facade' && states.some((state) => EXECUTED.has(state)))
     complaints.push(`${story}: refused with ${last}, but its orders are ${states.join(', ')}`);
   return complaints;
 }
 
 /** Every order was asked for by a client, or came from the chain itself. */
-export const noOrderWithoutWish: Invariant = async ({ world, bots }) => {
-  const { wishes } = bots.diary;
-  const ids = new Set(wishes.map(({ id }) => id));
+export const noOrderWithoutRequest: Invariant = async ({ world, bots }) => {
+  const { requests } = bots.record;
+  const ids = new Set(requests.map(({ id }) => id));
   const answered = new Set(
-    wishes.filter(({ door }) => door === 'native').flatMap(({ answers }) => answers.flatMap(({ orderId }) => orderId ?? [])),
+    requests.filter(({ api }) => api === 'native').flatMap(({ answers }) => answers.flatMap(({ orderId }) => orderId ?? [])),
   );
-  const hasSilentClose = wishes.some(
-    ({ kind, door, answers }) => door === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'),
+  const hasSilentClose = requests.some(
+    ({ kind, api, answers }) => api === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'),
   );
   const rows = await world.gate.read<OrderRow>(ORDERS);
   return (
@@ -102,7 +103,7 @@ export const noOrderWithoutWish: Invariant = async ({ world, bots }) => {
 };
 
 /** A signed order makes at most one order, however often it is sent. */
-export const onceForEachWish: Invariant = async ({ world }) => {
+export const oneOrderPerRequest: Invariant = async ({ world }) => {
   const twice = await world.gate.read<{ cloid: string; count: string }>(
     'select cloid, count(*)::text as count from exchange_orders where cloid is not null group by trader, cloid having count(*) > 1',
   );

@@ -13,15 +13,15 @@ interface Sent extends ChainTransaction {
 }
 
 /** Every transaction of the relayer's wallet in a block since the set-up; our tables are not read. */
-export async function sentOnChain({ world, bots: { purse } }: Evidence): Promise<Sent[]> {
+export async function sentOnChain({ world, bots: { relayerWallet } }: Evidence): Promise<Sent[]> {
   const [chain] = world.venue.sandbox.controls.chains;
   const ask = async <Result>(method: string, ...params: unknown[]): Promise<Result> => (await chain?.request(method, params)) as Result;
   const head = Number(await ask<string>('eth_blockNumber'));
   const sent: Sent[] = [];
-  for (let number = purse.block + 1; number <= head; number += 1) {
+  for (let number = relayerWallet.block + 1; number <= head; number += 1) {
     const block = await ask<{ transactions: ChainTransaction[] }>('eth_getBlockByNumber', `0x${number.toString(16)}`, true);
     for (const transaction of block.transactions) {
-      if (transaction.from.toLowerCase() !== purse.wallet) continue;
+      if (transaction.from.toLowerCase() !== relayerWallet.wallet) continue;
       const receipt = await ask<{ gasUsed: string; effectiveGasPrice: string }>('eth_getTransactionReceipt', transaction.hash);
       sent.push({ ...transaction, cost: BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(transaction.value) });
     }
@@ -83,8 +83,8 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
 export const ledgerEqualsBalance: Invariant = async (evidence) => {
   const { world, bots } = evidence;
   const [chain] = world.venue.sandbox.controls.chains;
-  const balance = BigInt((await chain?.request('eth_getBalance', [bots.purse.wallet, 'latest'])) as string);
-  const spent = bots.purse.balance - balance;
+  const balance = BigInt((await chain?.request('eth_getBalance', [bots.relayerWallet.wallet, 'latest'])) as string);
+  const spent = bots.relayerWallet.balance - balance;
   const costs = await world.gate.read<{ cost: string }>('select coalesce(sum(cost), 0)::text as cost from relay_costs where chain = $1', [
     SLUG,
   ]);
