@@ -14,7 +14,7 @@ export interface WalletModes {
 }
 
 /** How long another replica's change may go unnoticed. */
-const LOOK_MS = 500;
+const LOOK_MS = 1_000;
 
 export interface BoardOptions {
   /** Null: there are no switches, and every wallet runs. */

@@ -67,7 +67,7 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
   );
   const proxy = await lifecycle.start(
     'fault proxy',
-    () => createFaultProxy({ target: node.url, clock }),
+    () => createFaultProxy({ target: node.url, answer: node.answer?.bind(node), clock }),
     (made) => made.close(),
   );
 

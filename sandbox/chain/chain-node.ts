@@ -11,6 +11,8 @@ export interface ChainNode {
   readonly wsUrl: string;
   /** Like a client's request, without the socket; throws RpcFailure. */
   request(method: string, params?: readonly unknown[]): Promise<unknown>;
+  /** The answer to the body of an HTTP request, without the socket; null for notifications. Absent for a node of another process. */
+  answer?(body: string): Promise<string | null>;
   /** Changes state outside any transaction; stored with the chain. */
   admin(method: AdminMethod, params: readonly unknown[]): Promise<unknown>;
   head(): Promise<BlockHead>;

@@ -1,6 +1,7 @@
 import { createChainEvents } from './chain-events.js';
 import { headOf, onBlock, requireCount, RpcFailure, type ChainNode, type ChainNodeOptions } from './chain-node.js';
 import { createGate } from './gate.js';
+import { answerRpc } from './json-rpc.js';
 import { createMiner } from './miner.js';
 import { createPublicRpc } from './public-rpc.js';
 import { readTogether } from './read-together.js';
@@ -101,6 +102,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
       if ('error' in answer) throw new RpcFailure(answer.error);
       return answer.result;
     },
+    answer: (body) => answerRpc(body, (method, params) => rpc(method, params, null)),
     admin,
     head: () => Promise.resolve(headOf(ledger.head())),
     onBlock: (listener) => onBlock(events, listener),
