@@ -1,6 +1,9 @@
 import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type * as Edr from '@nomicfoundation/edr';
 import type { Cancel } from '../../core/types.js';
+import { findPackage } from '../../sandbox/data-folder.js';
 import type { Random } from '../fuzz/random.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Lane, Scheduler } from './scheduler.js';
@@ -64,7 +67,7 @@ interface Wasm {
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
-const IMPORTED_AFTER_REVERT = new URL('../../node_modules/viem/_esm/utils/ccip.js', import.meta.url).href;
+const IMPORTED_AFTER_REVERT = pathToFileURL(path.join(findPackage(), 'node_modules/viem/_esm/utils/ccip.js')).href;
 
 export const realSetImmediate = globalThis.setImmediate;
 export const realSetTimeout = globalThis.setTimeout;
