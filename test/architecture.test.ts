@@ -16,7 +16,7 @@ const ALLOWED: readonly { folder: string; sees: readonly string[]; packages?: re
   { folder: 'native-api', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', 'node:'] },
   { folder: 'facade', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', '@msgpack/msgpack', 'node:'] },
   // The routes of the operator never see a key, so of the relayer they see only its port.
-  { folder: 'relayer/operator', sees: ['core', 'http'], packages: ['express', 'zod', 'prom-client', 'node:'] },
+  { folder: 'relayer/operator', sees: ['core', 'http'], packages: ['express', 'zod', 'viem/utils', 'prom-client', 'node:'] },
   {
     folder: 'relayer',
     sees: ['core/types.ts', 'core/errors.ts', 'core/ports', 'core/domain', 'core/chains', 'core/config', 'core/observability'],
