@@ -14,7 +14,7 @@ const ALLOWED: readonly { folder: string; sees: readonly string[]; packages?: re
   { folder: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem', 'lru-cache'] },
   { folder: 'http', sees: ['core'], packages: ['express', 'ws', 'node:'] },
   { folder: 'native-api', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', 'node:'] },
-  { folder: 'facade', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', '@msgpack/msgpack', 'node:'] },
+  { folder: 'facade', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', '@msgpack/msgpack', 'lru-cache', 'node:'] },
   // The routes of the operator never see a key, so of the relayer they see only its port.
   { folder: 'relayer/operator', sees: ['core', 'http'], packages: ['express', 'zod', 'viem/utils', 'prom-client', 'node:'] },
   {
