@@ -1,4 +1,4 @@
-import { formatNative } from '../domain/native-amount.js';
+import { formatEther } from 'viem/utils';
 import type { RelayerConfig } from './relayer.js';
 import type { RuleSettings } from './rules.js';
 
@@ -14,7 +14,7 @@ export const policyOf = (
   dailyTransactionsOfTrader: rules.dailyTransactions ?? 'unlimited',
   dailyBudgetOfWallet:
     typeof dailyBudget === 'bigint'
-      ? formatNative(dailyBudget)
+      ? formatEther(dailyBudget)
       : dailyBudget === 'half'
         ? 'half of the highest balance of the day'
         : dailyBudget,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { formatNative } from '../../core/domain/native-amount.js';
+import { formatEther } from 'viem/utils';
 import { BURN_STEPS, type RecordedBalance } from '../../core/ports/stores/gas.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
@@ -41,8 +41,8 @@ export const HISTORY_ROUTES = [
         from,
         to: now,
         stepMs,
-        burn: burn.map((row) => ({ ...row, cost: formatNative(row.costWei) })),
-        balances: [...recorded, ...current].map((row) => ({ ...row, balance: formatNative(row.balanceWei) })),
+        burn: burn.map((row) => ({ ...row, cost: formatEther(row.costWei) })),
+        balances: [...recorded, ...current].map((row) => ({ ...row, balance: formatEther(row.balanceWei) })),
       };
     },
   }),
