@@ -33,7 +33,7 @@ function encodable(message: Packable, depth: number): unknown {
   if (typeof message !== 'object' || message === null || message instanceof Uint8Array) return message;
   if (isList(message)) return message.map((item) => encodable(item, depth + 1));
   if (!isMap(message)) throw new UnpackableError('a number that is no integer');
-  const object: Record<string, unknown> = {};
+  const object = Object.create(null) as Record<string, unknown>; // in which __proto__ is a key like any other
   for (const [key, value] of message) {
     if (INTEGER_KEY.test(key)) throw new UnpackableError(`a key that is an integer, "${key.slice(0, 64)}"`);
     object[key] = encodable(value, depth + 1);

@@ -270,6 +270,14 @@ describe('packing', () => {
       expect(() => packMessage(new Map([['a', new Map([[name, 1n]])]]))).toThrow(UnpackableError);
   });
 
+  it.each(['__proto__', 'constructor', 'toString'])('packs the key %s like any other', (key) => {
+    const message = new Map<string, Json>([
+      ['type', 'order'],
+      [key, 'value'],
+    ]);
+    expect(packMessage(message)).toEqual(packByHand(message));
+  });
+
   it('packs 100 levels and refuses one more', () => {
     expect(hex(packMessage(nested(100)))).toBe(`${'91'.repeat(99)}01`);
     expect(() => packMessage(nested(101))).toThrow(UnpackableError);
