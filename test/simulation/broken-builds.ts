@@ -1,4 +1,3 @@
-import { parseTransaction } from 'viem';
 import type { Hex } from '../../core/types.js';
 import type { World } from './world.js';
 
@@ -34,6 +33,10 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
   'forgotten cost': {
     breaks: 'the gas ledger equals the balance',
     begin: inDatabase('relay_costs', 'before insert', 'if new.job_id % 3 = 0 then return null; end if; return new;'),
+  },
+  'forgotten transactions': {
+    breaks: 'the quota of a trader holds',
+    begin: inDatabase('relay_jobs', 'before insert', `new.created_at := new.created_at - 2 * 86400000; return new;`),
   },
   'lane stays blocked': {
     breaks: 'no lane stays blocked',
@@ -102,23 +105,19 @@ function sendTwice({ venue }: World): Promise<void> {
   chain?.node.onBlock(({ number }) => {
     void (async () => {
       const block = (await chain.node.request('eth_getBlockByNumber', [`0x${number.toString(16)}`, true])) as {
-        transactions: { from: string; hash: Hex }[];
+        transactions: { from: string; to: Hex; input: Hex; gas: Hex; maxFeePerGas: Hex; maxPriorityFeePerGas: Hex }[];
       } | null;
       const own = block?.transactions.find(({ from }) => from.toLowerCase() === relayer.address.toLowerCase());
       if (own === undefined || (sent += 1) % EVERY !== 0) return;
-      const raw = (await chain.node.request('eth_getRawTransactionByHash', [own.hash])) as Hex | null;
-      if (raw === null) return;
-      const { to, data, gas, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(raw);
-      const nonce = Number(await chain.node.request('eth_getTransactionCount', [relayer.address, 'pending']));
       const again = await relayer.signer.signTransaction({
         type: 'eip1559',
         chainId: chain.controls.definition.chainId,
-        nonce,
-        to: to ?? null,
-        data: data ?? '0x',
-        gas: gas ?? 0n,
-        maxFeePerGas: maxFeePerGas ?? 0n,
-        maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+        nonce: Number(await chain.node.request('eth_getTransactionCount', [relayer.address, 'pending'])),
+        to: own.to,
+        data: own.input,
+        gas: BigInt(own.gas),
+        maxFeePerGas: BigInt(own.maxFeePerGas),
+        maxPriorityFeePerGas: BigInt(own.maxPriorityFeePerGas),
       });
       await chain.node.request('eth_sendRawTransaction', [again]);
     })().catch(() => undefined);

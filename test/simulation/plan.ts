@@ -13,6 +13,8 @@ export interface Plan {
   readonly hasHeadSubscription: boolean;
   /** Share of messages that take longer than no time, and the longest of them in ms. */
   readonly latency: { readonly share: number; readonly mostMs: number };
+  /** Transactions of a trader in a day, after which the facade opens nothing more for it. */
+  readonly dailyTransactions: number;
   /** Clients act and faults begin within this time; the rest of the run lets everything end. */
   readonly busyMs: number;
   readonly runMs: number;
@@ -83,12 +85,14 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     (a, b) => a.at - b.at,
   );
   const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
+  const dailyTransactions = random.pick([1, 3, 1_000]);
   return {
     seed,
     options,
     replicas: replicas ?? count,
     hasHeadSubscription,
     latency,
+    dailyTransactions,
     busyMs,
     runMs,
     actions,

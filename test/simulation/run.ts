@@ -65,7 +65,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     seed,
     replicas: plan.replicas,
     latency: (random) => () => (random.chance(latency.share) ? random.int(1, latency.mostMs) : 0),
-    variables: VARIABLES,
+    variables: { ...VARIABLES, FACADE_DAILY_TRANSACTIONS: String(plan.dailyTransactions) },
     hasHeadSubscription: plan.hasHeadSubscription,
     ...(onLine && { onLine }),
   });

@@ -98,6 +98,18 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   return isEqual ? [] : [`the figures of the gas ledger differ: ${show(figures)}`];
 };
 
+const OPENINGS = `
+  select job.trader, count(*)::integer as openings
+  from relay_jobs job join orders on orders.chain = job.chain and orders.id = job.order_id
+  where job.purpose = 'action' and job.mined is not null and orders.state ->> 'action' = 'open'
+  group by job.trader`;
+
+/** The relayer pays for no more openings than the quota allows, however many replicas accept orders at the same time. */
+export const quotaHolds: Invariant = async ({ world, plan }) =>
+  (await world.gate.read<{ trader: string; openings: number }>(OPENINGS))
+    .filter(({ openings }) => openings > plan.dailyTransactions)
+    .map(({ trader, openings }) => `${openings} openings of ${trader} were sent, and ${plan.dailyTransactions} are allowed`);
+
 /** A lane that was blocked is free again once its cause is gone. */
 export const lanesAreFree: Invariant = async ({ world }) =>
   (
