@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { instantiateSecp256k1 } from '@bitauth/libauth';
-import { createRequestDigest } from '../core/access/request-digest.js';
+import { createRequestDigest } from '../core/access/typed-data.js';
 import { loadKeccak } from '../core/adapters/crypto/keccak.js';
 import { chainBySlug } from '../core/chains/chains.js';
 

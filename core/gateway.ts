@@ -1,5 +1,5 @@
 import type { RequestAccess } from './access/request-access.js';
-import { createBus, type Bus } from './bus.js';
+import { createBus, type Bus } from './stream/bus.js';
 import type { ChainDefinition, ChainSlug } from './chains/chains.js';
 import { GatewayError } from './errors.js';
 import type { FacadeSettings } from './config/facade.js';

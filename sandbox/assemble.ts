@@ -1,4 +1,4 @@
-import { accessSettings } from '../core/access/access-variables.js';
+import { accessSettings } from '../core/access/request-access.js';
 import type { Config } from '../core/config/config.js';
 import { facadeSettings } from '../core/config/facade.js';
 import type { Gateway } from '../core/gateway.js';

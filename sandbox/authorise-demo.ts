@@ -1,9 +1,8 @@
 import { zeroAddress } from 'viem';
-import { createAgent } from '../core/access/agents.js';
+import { createAgent, signedScope, type ScopeText } from '../core/access/agents.js';
 import { agentNameTag, approveFacadeAgent } from '../core/access/facade-agents.js';
 import { masterDigest } from '../core/access/master-signature.js';
 import { parseSignature } from '../core/access/signature.js';
-import { signedScope, type ScopeText } from '../core/access/scope-text.js';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/types.js';

@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
-import { accessSettings } from '../core/access/access-variables.js';
+import { accessSettings } from '../core/access/request-access.js';
 import { databaseLimits, type DatabaseConfig } from '../core/config/database.js';
 import { poolSizeFor } from '../core/config/database-pool.js';
 import type { Clock } from '../core/ports/clock.js';

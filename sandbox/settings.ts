@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES } from '../core/access/access-variables.js';
+import { ENTRANCE_VARIABLES } from '../core/access/request-access.js';
 import { ChainList } from './chain-list.js';
 import { LOG_LEVELS, Port } from '../core/config/config.js';
 import { ConfigError, describeIssues, type Environment } from '../core/config/source.js';

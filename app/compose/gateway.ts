@@ -18,7 +18,7 @@ import type { Clock, RandomBytes } from '../../core/ports/clock.js';
 import { createAlerts } from '../../core/observability/alerts/alerts.js';
 import { reportRejections } from '../../core/observability/alerts/rejection.js';
 import { traceStore } from '../../core/observability/trace-store.js';
-import { watchJournal } from '../../core/stream/watch-journal.js';
+import { watchJournal } from '../../core/stream/journal-stream.js';
 import { createStreams } from '../../core/stream/venue-stream.js';
 import { measureOrders } from '../../core/indexer/measure-orders.js';
 import type { Lifecycle } from '../lifecycle.js';

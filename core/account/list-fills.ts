@@ -8,8 +8,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import type { ListedFill } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, baseSize, collateralOf, priceOf } from './describe-order.js';
-import type { Page, PageQuery } from './list-orders.js';
-import { decodeCursor, encodeCursor, type PageScope } from './page-cursor.js';
+import { decodeCursor, encodeCursor, type Page, type PageQuery, type PageScope } from './list-orders.js';
 
 export interface FillHistoryEntry {
   id: number;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES, accessSettings } from '../access/access-variables.js';
-import type { AccessSettings } from '../access/request-access.js';
+import { accessSettings, ENTRANCE_VARIABLES, type AccessSettings } from '../access/request-access.js';
 import { chainVariable } from '../chains/chains.js';
 import { HostUrl, readChains, type ChainConfig } from './chain.js';
 import { ConfigError, describeIssues, type Environment, type ReadText, type Source } from './source.js';

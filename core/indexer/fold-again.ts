@@ -3,7 +3,6 @@ import { foldOrder } from '../domain/fold-order.js';
 import { placeAfter } from '../domain/level.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import type { Changes, NewJournalEntry } from './changes.js';
-import { isSame } from './is-same.js';
 import { tradeRefKey, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 
 /** Reverts all events above the block, folds the affected rows again and returns corrections for what was published. */
@@ -61,4 +60,12 @@ async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as
     return [{ trader, fact: { kind: 'correction', of: { kind: 'position', id, tradeIndex, position, before: was } } }];
   });
   return { rows, entries };
+}
+
+/** Deep equality of plain values, independent of field order. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const [left, right] = [Object.entries(a), Object.entries(b)];
+  return left.length === right.length && left.every(([name, value]) => name in b && isSame(value, b[name as keyof typeof b]));
 }

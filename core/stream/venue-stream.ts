@@ -3,18 +3,20 @@ import type { Account } from '../account/get-account.js';
 import type { Position } from '../account/list-positions.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
-import { createAccountSource, WALLET_POLLS } from './account-source.js';
-import { createBookSource, type BookSource } from './book-source.js';
+import { createAccountSource, createPositionSource, POSITION_POLLS, WALLET_POLLS, type StateSource } from './state-source.js';
+import {
+  createBookSource,
+  createPriceSource,
+  createTradeSource,
+  type BookSource,
+  type PriceSource,
+  type TradeSource,
+} from './market-sources.js';
 import { createCandleSource, type CandleSource } from './candle-source.js';
-import { followJournal, type FollowOptions } from './follow-journal.js';
-import { createJournalHub } from './journal-hub.js';
-import { createPollRing } from './poll-ring.js';
-import { createPositionSource, POSITION_POLLS } from './position-source.js';
-import { createPriceSource, type PriceSource } from './price-source.js';
+import { createJournalHub, followJournal, type FollowOptions } from './journal-stream.js';
+import { createPollRing } from './refresh.js';
 import { createShared, type Held } from './shared.js';
 import { watchCredential, type Credential, type CredentialWatch } from './watch-credential.js';
-import type { StateSource } from './state-source.js';
-import { createTradeSource, type TradeSource } from './trade-source.js';
 
 /** The sources of a venue's sockets; subscribers share one instance of each. Markets are named by symbol, `BTC/USD`. */
 export interface VenueStream {

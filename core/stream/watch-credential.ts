@@ -5,7 +5,7 @@ import { isExpired, type Agent } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
-import { createTopic } from './topic.js';
+import { createTopic } from './bus.js';
 
 /** The credential a connection authenticated with; an API key by its hash. */
 export type Credential =

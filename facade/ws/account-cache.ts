@@ -1,8 +1,8 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address, Cancel } from '../../core/types.js';
-import type { JournalHub } from '../../core/stream/journal-hub.js';
-import type { PollRing, PollRingOptions } from '../../core/stream/poll-ring.js';
-import { createTopic } from '../../core/stream/topic.js';
+import type { JournalHub } from '../../core/stream/journal-stream.js';
+import type { PollRing, PollRingOptions } from '../../core/stream/refresh.js';
+import { createTopic } from '../../core/stream/bus.js';
 import { readAccount, type AccountFacts } from '../info/account-state.js';
 
 /**

@@ -1,9 +1,8 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import type { Address, Cancel } from '../../core/types.js';
-import { followJournal } from '../../core/stream/follow-journal.js';
-import type { JournalHub } from '../../core/stream/journal-hub.js';
-import { createTopic } from '../../core/stream/topic.js';
+import { followJournal, type JournalHub } from '../../core/stream/journal-stream.js';
+import { createTopic } from '../../core/stream/bus.js';
 import type { InfoContext } from '../info/info-type.js';
 import type { OrderWithStatus, AccountContext } from '../info/order-shapes.js';
 import { excessOrder } from '../info/order-fills.js';

@@ -1,7 +1,7 @@
 import type { Candle } from '../../core/domain/candle.js';
 import type { Cancel } from '../../core/types.js';
 import type { ShownCandle } from '../../core/markets/get-candles.js';
-import { createTopic } from '../../core/stream/topic.js';
+import { createTopic } from '../../core/stream/bus.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { CANDLE_SHAPES, joinCandles, showCandle, unitsOf, type SnapshotInterval } from '../info/candles.js';
 import type { Asset } from '../universe.js';

@@ -1,6 +1,6 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { ResponseCache } from '../../http/response-cache.js';
-import type { SocketRoute } from '../../core/stream/socket-route.js';
+import type { SocketRoute } from '../../core/stream/connection.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { TradeHandlers } from '../actions/trade-handlers.js';
 import { createExchange } from '../exchange.js';

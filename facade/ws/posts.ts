@@ -2,7 +2,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
 import type { OpenScope } from '../../core/observability/request-scope.js';
-import type { Peer } from '../../core/stream/socket-route.js';
+import type { Peer } from '../../core/stream/connection.js';
 import { ACTIONS } from '../actions/index.js';
 import { actionIn } from '../exchange-handler.js';
 import type { Exchange } from '../exchange.js';

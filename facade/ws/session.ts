@@ -1,10 +1,8 @@
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
-import { createFrameWeight } from '../../core/stream/frame-weight.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener } from '../../core/stream/connection.js';
-import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
+import { createFrameWeight, createMessageRate, type RateNumbers } from '../../core/stream/connection-limits.js';
+import { CLOSE_CODES, type Connection, type ConnectionListener, type Peer } from '../../core/stream/connection.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
-import type { Peer } from '../../core/stream/socket-route.js';
 import { createScale } from '../info/info-weights.js';
 import { PONG, errorText } from './frames.js';
 import { createPosts, type PostHandlers } from './posts.js';

@@ -2,7 +2,7 @@ import { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
 import type { Cancel } from '../../core/types.js';
 import { createRefresh } from '../../core/stream/refresh.js';
-import { createTopic } from '../../core/stream/topic.js';
+import { createTopic } from '../../core/stream/bus.js';
 
 /** A frame, and the part of it that counts as a change: the timestamp alone does not. */
 export interface Made {

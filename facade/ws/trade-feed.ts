@@ -2,7 +2,7 @@ import { isFillAction } from '../../core/domain/chain-event.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import type { Cancel } from '../../core/types.js';
-import { createTopic } from '../../core/stream/topic.js';
+import { createTopic } from '../../core/stream/bus.js';
 import { readTape, recentTrades, type TapeTrade } from '../info/tape.js';
 import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';

@@ -1,12 +1,11 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address, Cancel } from '../../core/types.js';
-import { createJournalHub } from '../../core/stream/journal-hub.js';
-import type { JournalHub } from '../../core/stream/journal-hub.js';
+import { createJournalHub, type JournalHub } from '../../core/stream/journal-stream.js';
 import { createShared, type Held } from '../../core/stream/shared.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { assetContexts, type AssetContext } from '../info/asset-contexts.js';
 import type { InfoContext } from '../info/info-type.js';
-import { createPollRing } from '../../core/stream/poll-ring.js';
+import { createPollRing } from '../../core/stream/refresh.js';
 import { ACCOUNT_POLLS, createAccountCache, type AccountCache } from './account-cache.js';
 import { createAccountEvents, type AccountEvents } from './account-events.js';
 import { createCandleFeed, type CandleFeed, type ChartKey } from './candle-feed.js';

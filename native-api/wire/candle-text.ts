@@ -1,6 +1,6 @@
 import type { Candle as CoreCandle } from '../../core/domain/candle.js';
 import { showCandle } from '../../core/markets/get-candles.js';
-import { createOnce } from '../../core/stream/once.js';
+import { createOnce } from '../../core/stream/shared.js';
 import { textOf } from './encoder.js';
 import { Candle } from './markets.js';
 

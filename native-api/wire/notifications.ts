@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NOTIFICATION_KINDS } from '../../core/notifications/notification.js';
+import { NOTIFICATION_KINDS } from '../../core/notifications/list-notifications.js';
 import { EpochMs } from './schema.js';
 
 export const NotificationItem = z

@@ -1,5 +1,5 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { SocketRoute } from '../../core/stream/socket-route.js';
+import type { SocketRoute } from '../../core/stream/connection.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { openSession, SESSION_LIMITS, type SessionLimits } from './session.js';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { delegationTx } from '../../core/access/delegation-transactions.js';
+import { delegationTx } from '../../core/access/delegation.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';

@@ -1,7 +1,6 @@
 import { hashTypedData, hexToBytes, keccak256, toHex, type Hex, type TypedDataDefinition } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { createRequestDigest } from '../../core/access/request-digest.js';
-import { MASTER_TYPES, signingDomain } from '../../core/access/typed-data.js';
+import { createRequestDigest, MASTER_TYPES, signingDomain } from '../../core/access/typed-data.js';
 import { loadNativeSigning } from '../../core/adapters/crypto/native-sign.js';
 import type { ChainDefinition } from '../../core/chains/chains.js';
 import { ACTIONS } from '../../facade/actions/index.js';

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { z } from 'zod';
-import { createBus } from '../../core/bus.js';
+import { createBus } from '../../core/stream/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../core/gateway.js';
 import { serveCached } from '../../http/serve-cached.js';
 import { createHost } from '../../native-api/app.js';

@@ -1,4 +1,4 @@
-import { createBus } from '../../bus.js';
+import { createBus } from '../../stream/bus.js';
 import type { ChainDefinition, ChainSlug } from '../../chains/chains.js';
 import { groupOf, symbolOf, type Collateral, type PricePoint, type Session } from '../../domain/market.js';
 import { pairSession, sessionOpen } from '../../domain/schedule.js';

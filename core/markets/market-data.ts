@@ -1,11 +1,32 @@
 import { decimal, round, type Decimal } from '../domain/decimal.js';
 import { symbolOf, type MarketConfig, type Pair, type PricePoint } from '../domain/market.js';
+import type { Venue } from '../gateway.js';
+import { activeCollaterals, directoryOf, pairOf, referenceCollateral } from './directory.js';
 import { marketView, STANDARD_TERMS, type MarketView, type Moment } from '../domain/pricing/market-view.js';
 import { BOOK_PRICE_SCALE, virtualBook, type BookLevel as PricedLevel, type VirtualBook } from '../domain/pricing/order-book.js';
-import type { Venue } from '../gateway.js';
-import { activeCollaterals, pairOf, referenceCollateral } from './directory.js';
 import { PRICE_PRECISION } from './list-markets.js';
-import { PRICE_SCALE } from './list-prices.js';
+import type { MarketTrade, TradeAction } from '../domain/market-trade.js';
+
+export interface Price {
+  market: string;
+  mark: Decimal;
+  index: Decimal;
+  updatedAt: number;
+}
+
+export const PRICE_SCALE = 10;
+
+/** Last known prices, including closed markets, optionally of some pairs only; markets without a price are left out. */
+export function listPrices(venue: Venue, only: ReadonlySet<number> | null = null): Price[] {
+  const prices = venue.feed.prices();
+  return directoryOf(venue.feed.config()).pairs.flatMap((pair) => {
+    const point = only === null || only.has(pair.index) ? prices.get(pair.index) : undefined;
+    if (!point) return [];
+    return [
+      { market: symbolOf(pair), mark: decimal(point.mark, PRICE_SCALE), index: decimal(point.index, PRICE_SCALE), updatedAt: point.at },
+    ];
+  });
+}
 
 export interface BookLevel {
   price: Decimal;
@@ -89,3 +110,32 @@ function viewOf(config: MarketConfig, pair: Pair): MarketView | null {
   }
   return null;
 }
+
+export interface ShownTrade {
+  market: string;
+  price: Decimal;
+  sizeUsd: Decimal;
+  side: 'long' | 'short';
+  action: TradeAction;
+  timestamp: number;
+  txHash: string;
+}
+
+const USUAL_LIMIT = 100;
+
+/** Newest first; may be fewer than `limit`. */
+export async function getRecentTrades({ feed }: Venue, symbol: string, limit: number = USUAL_LIMIT): Promise<ShownTrade[]> {
+  const pair = pairOf(feed.config(), symbol);
+  const trades = await feed.recentTrades({ pairIndex: pair.index, limit });
+  return trades.map((trade) => describeTrade(symbolOf(pair), trade));
+}
+
+export const describeTrade = (market: string, { price, sizeUsd, side, action, at, txHash }: MarketTrade): ShownTrade => ({
+  market,
+  price: decimal(price, PRICE_SCALE),
+  sizeUsd: decimal(sizeUsd, USD_SCALE),
+  side,
+  action,
+  timestamp: at,
+  txHash,
+});

@@ -1,6 +1,34 @@
-import { createBus } from '../bus.js';
-import type { Logger } from '../ports/log.js';
 import type { Cancel } from '../types.js';
+import type { Logger } from '../ports/log.js';
+
+type Listener<Event> = (event: Event) => void;
+
+export interface Bus<Events extends object> {
+  on<Kind extends keyof Events>(kind: Kind, listener: Listener<Events[Kind]>): Cancel;
+  emit<Kind extends keyof Events>(kind: Kind, event: Events[Kind]): void;
+}
+
+/** Synchronous and typed. A listener that throws is reported and never stops the publisher or the other listeners. */
+export function createBus<Events extends object>(onFault: (kind: keyof Events, error: unknown) => void): Bus<Events> {
+  const listeners: { [Kind in keyof Events]?: Set<Listener<Events[Kind]>> } = {};
+
+  return {
+    on(kind, listener) {
+      const set = (listeners[kind] ??= new Set());
+      set.add(listener);
+      return () => void set.delete(listener);
+    },
+    emit(kind, event) {
+      for (const listener of [...(listeners[kind] ?? [])]) {
+        try {
+          listener(event);
+        } catch (error) {
+          onFault(kind, error);
+        }
+      }
+    },
+  };
+}
 
 /** Publishes items to listeners. A listener that throws does not affect the others. */
 export interface Topic<Item> {
