@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { instantiateSecp256k1 } from '@bitauth/libauth';
 import { createRequestDigest } from '../core/access/typed-data.js';
-import { loadKeccak } from '../core/adapters/crypto/keccak.js';
+import { loadKeccak } from '../core/adapters/crypto/load-crypto.js';
 import { chainBySlug } from '../core/chains/chains.js';
 
 /** The load generator, a process of its own: it signs beforehand, then sends as fast as answers come back. */

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { ResponseCache } from '../http/response-cache.js';
 import type { Window } from '../core/access/limits.js';
-import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
+import type { OpenScope, RequestScopes } from '../core/observability/tracing.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { createCompatEndpoint } from './compat.js';
 import { COMPAT_REPORT } from './compat-report.js';

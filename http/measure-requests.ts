@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 import type { RequestHandler } from 'express';
 import type { Clock } from '../core/ports/clock.js';
 import type { Metrics } from '../core/observability/metrics.js';
-import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
+import type { OpenScope, RequestScopes } from '../core/observability/tracing.js';
 import { requestId } from './respond.js';
 
 /** nginx's status for a client that disconnected before the reply. */

@@ -1,5 +1,5 @@
 import type { PrivateKeyAccount } from 'viem/accounts';
-import { demoKey } from '../core/config/demo-key.js';
+import { demoKey } from '../core/config/relayer-keys.js';
 import type { Hex } from '../core/types.js';
 import { localSigner } from './local-signer.js';
 

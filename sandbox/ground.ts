@@ -1,8 +1,7 @@
 import path from 'node:path';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { accessSettings } from '../core/access/request-access.js';
-import { databaseLimits, type DatabaseConfig } from '../core/config/database.js';
-import { poolSizeFor } from '../core/config/database-pool.js';
+import { databaseLimits, poolSizeFor, type DatabaseConfig } from '../core/config/database.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Lifecycle } from '../app/lifecycle.js';

@@ -1,7 +1,7 @@
 import { createECDH } from 'node:crypto';
 import { hashMessage, hashTypedData, keccak256, serializeSignature, serializeTransaction } from 'viem';
 import { privateKeyToAccount, publicKeyToAddress, toAccount, type PrivateKeyAccount } from 'viem/accounts';
-import { loadSecp256k1Addon } from '../core/adapters/crypto/secp256k1-addon.js';
+import { loadSecp256k1Addon } from '../core/adapters/crypto/load-crypto.js';
 import type { Hex } from '../core/types.js';
 
 const addon = loadSecp256k1Addon();

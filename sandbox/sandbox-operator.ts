@@ -1,4 +1,4 @@
-import { systemRandom } from '../core/adapters/system/random.js';
+import { systemRandom } from '../core/adapters/system/clock.js';
 import { operatorSettings, type OperatorSettings } from '../core/config/operator.js';
 import type { SandboxSettings } from './settings.js';
 

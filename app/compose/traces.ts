@@ -2,8 +2,7 @@ import { createRequestScopes } from '../../core/adapters/telemetry/request-scope
 import type { Config } from '../../core/config/config.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
-import type { RequestScopes } from '../../core/observability/request-scope.js';
-import type { Tracer } from '../../core/observability/tracing.js';
+import type { RequestScopes, Tracer } from '../../core/observability/tracing.js';
 import type { Lifecycle } from '../lifecycle.js';
 
 interface Parts {

@@ -1,7 +1,5 @@
 import { systemClock } from '../../core/adapters/system/clock.js';
-import { exchange, type RpcAnswer, type RpcCall } from '../../core/adapters/evm/rpc-exchange.js';
-import { rpcPlace } from '../../core/adapters/evm/rpc-place.js';
-import { post } from '../../core/adapters/evm/rpc-post.js';
+import { exchange, post, rpcPlace, type RpcAnswer, type RpcCall } from '../../core/adapters/evm/rpc-client.js';
 import type { Address, Hex } from '../../core/types.js';
 
 /** The node refused the request; the message is upstream's. */

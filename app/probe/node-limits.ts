@@ -1,5 +1,5 @@
 import { numberToHex } from 'viem';
-import { ExchangeFault } from '../../core/adapters/evm/rpc-exchange.js';
+import { ExchangeFault } from '../../core/adapters/evm/rpc-client.js';
 import type { Address } from '../../core/types.js';
 import { NodeRefusal, type AskNode } from './ask-node.js';
 

@@ -1,9 +1,9 @@
 import { createConfigState } from '../../core/adapters/backend/config-state.js';
 import type { Endpoints } from '../../core/adapters/backend/endpoints.js';
 import { HttpFault, type Http } from '../../core/adapters/backend/http.js';
-import { ShapeError } from '../../core/adapters/backend/problems.js';
+import { ShapeError } from '../../core/adapters/backend/wire.js';
 import { WIRE_KEYS } from '../../core/adapters/backend/sections.js';
-import { readTradeRow } from '../../core/adapters/backend/trade-wire.js';
+import { readTradeRow } from '../../core/adapters/backend/trade-history.js';
 import { TRADE_HISTORY_SHAPE, TRADING_VARIABLES_SHAPE, type WireShape } from '../../core/adapters/backend/wire-shape.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import { sessionOpen } from '../../core/domain/schedule.js';

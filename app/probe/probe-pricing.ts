@@ -1,9 +1,9 @@
 import { Refused } from '../../core/adapters/backend/ask-upstream.js';
-import { readCandles } from '../../core/adapters/backend/chart-wire.js';
+import { readCandles } from '../../core/adapters/backend/charts.js';
 import type { Endpoints } from '../../core/adapters/backend/endpoints.js';
 import { HttpFault, type Http } from '../../core/adapters/backend/http.js';
 import { createPriceBook } from '../../core/adapters/backend/price-book.js';
-import { ShapeError } from '../../core/adapters/backend/problems.js';
+import { ShapeError } from '../../core/adapters/backend/wire.js';
 import { CHART_HISTORY_SHAPE, CHARTS_SHAPE } from '../../core/adapters/backend/wire-shape.js';
 import { CANDLE_INTERVALS, intervalMs, type CandleInterval } from '../../core/domain/candle.js';
 import { compareShape } from './compare-shape.js';

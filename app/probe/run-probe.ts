@@ -1,6 +1,6 @@
 import { endpointsOf } from '../../core/adapters/backend/endpoints.js';
 import { createHttp, type Http } from '../../core/adapters/backend/http.js';
-import { createMask } from '../../core/observability/mask-secrets.js';
+import { createMask } from '../../core/observability/redact.js';
 import type { Clock } from '../../core/ports/clock.js';
 import { StartError } from '../../core/errors.js';
 import { exitCodeOf, type Finding } from './finding.js';

@@ -3,7 +3,7 @@ import { accessSettings, ENTRANCE_VARIABLES, type AccessSettings } from '../acce
 import { chainVariable } from '../chains/chains.js';
 import { HostUrl, readChains, type ChainConfig } from './chain.js';
 import { ConfigError, describeIssues, type Environment, type ReadText, type Source } from './source.js';
-import { DATABASE_VARIABLES, DatabaseUrl, databaseSettings, type DatabaseConfig } from './database.js';
+import { DATABASE_VARIABLES, databaseSettings, DatabaseUrl, type DatabaseConfig } from './database.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from '../trading/order-variables.js';
 import { OPERATOR_VARIABLES, operatorProblems, operatorSettings, type OperatorSettings } from './operator.js';

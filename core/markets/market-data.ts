@@ -1,11 +1,10 @@
 import { decimal, round, type Decimal } from '../domain/decimal.js';
-import { symbolOf, type MarketConfig, type Pair, type PricePoint } from '../domain/market.js';
+import { symbolOf, type MarketConfig, type MarketTrade, type Pair, type PricePoint, type TradeAction } from '../domain/market.js';
 import type { Venue } from '../gateway.js';
 import { activeCollaterals, directoryOf, pairOf, referenceCollateral } from './directory.js';
 import { marketView, STANDARD_TERMS, type MarketView, type Moment } from '../domain/pricing/market-view.js';
 import { BOOK_PRICE_SCALE, virtualBook, type BookLevel as PricedLevel, type VirtualBook } from '../domain/pricing/order-book.js';
 import { PRICE_PRECISION } from './list-markets.js';
-import type { MarketTrade, TradeAction } from '../domain/market-trade.js';
 
 export interface Price {
   market: string;

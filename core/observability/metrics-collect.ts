@@ -1,9 +1,9 @@
 import type { Gateway } from '../gateway.js';
 import { familyOf, histogramValues, type MetricFamily, type MetricValue } from './metrics.js';
 import { chainFamilies } from './metrics-chains.js';
-import { createJournalFamilies } from './metrics-journal.js';
 import { createRelayFamilies } from './metrics-relayer.js';
 import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
+import type { JournalDepth } from '../ports/stores/metrics.js';
 
 /** All metrics except those of the process. Figures from the database are the same on every replica. */
 export function createMetricsCollector(gateway: Gateway, node: string): () => Promise<readonly MetricFamily[]> {
@@ -66,4 +66,33 @@ async function countFamilies({ store: { metrics } }: Gateway): Promise<MetricFam
   const values = (rows: readonly (Readonly<Record<string, string | number>> & { readonly count: number })[]): MetricValue[] =>
     rows.map(({ count, ...labels }) => ({ value: count, labels }));
   return [familyOf('orders', values(orders)), familyOf('alertsOpen', values(alerts)), familyOf('deliveries', values(deliveries))];
+}
+
+/** Counting reads a row of every account, some tens of ms for 200,000 of them, so the result is cached. */
+const DEPTH_KEPT_MS = 60_000;
+
+export interface JournalFamilies {
+  /** From the database: the same on every replica. */
+  depth(): Promise<MetricFamily>;
+  /** Of this replica. Reads memory only, because it matters most while the database does not answer. */
+  readAge(): Promise<MetricFamily>;
+}
+
+/** Size of the journals, and how far this replica is behind. */
+function createJournalFamilies({ store: { metrics, journal }, clock }: Gateway): JournalFamilies {
+  let kept: { readonly at: number; readonly entries: readonly JournalDepth[] } | null = null;
+  return {
+    async depth() {
+      const now = clock.now();
+      if (kept === null || now - kept.at >= DEPTH_KEPT_MS) kept = { at: now, entries: await metrics.journalEntries() };
+      return familyOf(
+        'journalEntries',
+        kept.entries.map(({ chain, count }) => ({ value: count, labels: { chain } })),
+      );
+    },
+    async readAge() {
+      const ms = await journal.heardAgo();
+      return familyOf('journalAge', ms === null ? [] : [{ value: ms / 1_000, labels: {} }]);
+    },
+  };
 }

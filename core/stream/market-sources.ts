@@ -3,9 +3,8 @@ import { directoryOf, pairOf } from '../markets/directory.js';
 import { describeTrade, getOrderBook, listPrices, type OrderBook, type Price, type ShownTrade } from '../markets/market-data.js';
 import type { Cancel } from '../types.js';
 import { createCrowdTopic, createTopic } from './bus.js';
-import { symbolOf } from '../domain/market.js';
+import { symbolOf, type MarketTrade } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
-import type { MarketTrade } from '../domain/market-trade.js';
 
 export interface PriceSource {
   /** All current prices; an unchanged price is the same object. */

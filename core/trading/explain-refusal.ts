@@ -6,7 +6,7 @@ import type { Order, OrderReason } from '../domain/order.js';
 import { exposureRoom } from '../domain/pricing/exposure.js';
 import { STANDARD_TERMS, marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { MAX_OPEN_LOSS_P, openLossP, predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
-import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { PriceRangeError } from '../domain/pricing/skew-impact.js';
 import { worstPrice } from '../domain/pricing/slippage.js';
 
 export const DISAGREEMENTS = ['executionPrice', 'oraclePrice', 'positionSize', 'lossPercent', 'leverage'] as const;

@@ -6,7 +6,7 @@ import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
 import { markIn } from '../domain/pricing/skew-impact.js';
-import { clampStopLoss } from '../domain/pricing/stop-loss.js';
+import { clampStopLoss } from '../domain/pricing/pnl.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';

@@ -3,7 +3,7 @@ import type { OrderReason } from '../domain/order.js';
 import { beforeV10InP10, exposureRoom, type GroupOpenInterest } from '../domain/pricing/exposure.js';
 import { STANDARD_TERMS, type MarketView, type Moment, type TraderTerms } from '../domain/pricing/market-view.js';
 import { predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
-import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
+import { PriceRangeError } from '../domain/pricing/skew-impact.js';
 import { worstPrice } from '../domain/pricing/slippage.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';

@@ -6,7 +6,7 @@ import type { ProtectIntent } from '../domain/intent.js';
 import type { Level } from '../domain/chain-event.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { markIn } from '../domain/pricing/skew-impact.js';
-import { checkMarket } from '../domain/scope.js';
+import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { invalid, PRICE_DECIMALS } from './exact-units.js';

@@ -1,6 +1,6 @@
 import { comparePlaces } from '../../core/domain/chain-event.js';
 import { divideInteger } from '../../core/domain/decimal.js';
-import type { MarketTrade } from '../../core/domain/market-trade.js';
+import type { MarketTrade } from '../../core/domain/market.js';
 import type { TapeFill } from '../../core/ports/stores/history.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';

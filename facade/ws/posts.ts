@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
-import type { OpenScope } from '../../core/observability/request-scope.js';
+import type { OpenScope } from '../../core/observability/tracing.js';
 import type { Peer } from '../../core/stream/connection.js';
 import { ACTIONS } from '../actions/index.js';
 import { actionIn } from '../exchange-handler.js';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { CANDLE_INTERVALS } from '../../core/domain/candle.js';
-import { MARKET_GROUPS } from '../../core/domain/market.js';
-import { TRADE_ACTIONS } from '../../core/domain/market-trade.js';
+import { MARKET_GROUPS, TRADE_ACTIONS } from '../../core/domain/market.js';
 import { DecimalString, EpochMs } from './schema.js';
 
 /** Wire schemas of markets, prices and public history. */

@@ -1,6 +1,6 @@
 import { hexToNumber, toEventSelector, type DecodeEventLogReturnType, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
-import { eventDecoder } from '../../core/adapters/evm/event-decoder.js';
+import { eventDecoder } from '../../core/adapters/evm/logs.js';
 
 type AllEvents = Extract<(typeof diamondAbi)[number], { type: 'event' }>['name'];
 

@@ -1,5 +1,5 @@
 import { privateKeyToAccount } from 'viem/accounts';
-import { demoKey } from '../../core/config/demo-key.js';
+import { demoKey } from '../../core/config/relayer-keys.js';
 import { localSigner } from '../../sandbox/local-signer.js';
 
 describe('an account of the sandbox', () => {

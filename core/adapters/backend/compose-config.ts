@@ -1,6 +1,6 @@
 import { BAND_COUNT, type Collateral, type FeeGroup, type Group, type MarketConfig, type Pair } from '../../domain/market.js';
 import type { Cell } from './pair-wire.js';
-import { ShapeError } from './problems.js';
+import { ShapeError } from './wire.js';
 import type { HoursClass, Sections } from './sections.js';
 
 /** Required to price or reject correctly; other missing sections read as the contract's unset value. */

@@ -1,5 +1,4 @@
-import { field, isObject, MAX_PAIRS } from './wire.js';
-import { wireUnits } from './wire-number.js';
+import { field, isObject, MAX_PAIRS, wireUnits } from './wire.js';
 
 export interface Tick {
   readonly pairIndex: number;

@@ -4,7 +4,7 @@ import { USED_SELECTORS } from '../../chains/diamond-functions.js';
 import { ForeignChainError, type ChainCollateral, type ChainFacts } from '../../ports/chain.js';
 import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
-import { troubleOf } from './node-trouble.js';
+import { troubleOf } from './endpoints.js';
 
 /** Reads the chain id, the Diamond's functions and its collaterals in one batch. */
 export async function identify(

@@ -1,4 +1,4 @@
-import { MAY_BE_SENT_MS } from '../../config/lane.js';
+import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { NOW_MS } from './migrations/migration.js';
 import { statement } from './statement.js';
 

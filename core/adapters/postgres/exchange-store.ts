@@ -4,11 +4,9 @@ import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../types.js';
 import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../ports/stores/exchange.js';
 import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
-import { decodeExact, encodeExact } from './exact-json.js';
-import { ask } from './pooled-query.js';
+import { ask, decodeExact, encodeExact, statement, type Values } from './statement.js';
 import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, EXTEND, RECORD_CHILD } from './exchange-sql.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
-import { statement, type Values } from './statement.js';
 
 interface Row {
   chain: ChainSlug;

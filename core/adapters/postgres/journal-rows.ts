@@ -2,8 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { JournalEntry, JournalFact } from '../../ports/stores/journal.js';
 import type { Address } from '../../types.js';
-import { decodeExact, encodeExact } from './exact-json.js';
-import { type Question, runAll, statement } from './statement.js';
+import { decodeExact, encodeExact, runAll, statement, type Question } from './statement.js';
 
 /** Wakes replicas to read new entries; the notification has no payload, so that a batch of any size is one notification. */
 export const JOURNAL_CHANNEL = 'diamond_gateway_journal';

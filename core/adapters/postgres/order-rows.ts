@@ -4,7 +4,7 @@ import { holdsSpending } from '../../domain/order.js';
 import type { Address } from '../../types.js';
 import type { StoredOrder } from '../../ports/stores/tracking.js';
 import { settling } from './spend-store.js';
-import { isNamed, type Question, statement } from './statement.js';
+import { isNamed, statement, type Question } from './statement.js';
 import { eventRows, orderRows, readOrder, type KeyedEvent } from './tracking-rows.js';
 
 /** Statements that store an order's new state, as part of a transaction. */

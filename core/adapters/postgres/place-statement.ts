@@ -4,12 +4,11 @@ import { shapeOf } from '../../domain/order-shape.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../ports/stores/orders.js';
 import type { RelayedOrder } from '../../ports/stores/relay.js';
-import { encodeExact } from './exact-json.js';
+import { encodeExact, statement, type Statement, type Values } from './statement.js';
 import { legsBefore } from './exchange-sql.js';
-import { statement, type Statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';
-import { RULES_OF } from './rules-sql.js';
+import { RULES_OF } from './rules-store.js';
 
 const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)', 'cast(:agent as text)'];
 

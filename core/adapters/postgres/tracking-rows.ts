@@ -3,7 +3,7 @@ import { isLive, type Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
 import type { Referral } from '../../domain/referral.js';
 import { logKey, type Checkpoint, type LinkedEvent, type OrderRef, type StoredOrder, type TradeRef } from '../../ports/stores/tracking.js';
-import { decodeExact, encodeExact } from './exact-json.js';
+import { decodeExact, encodeExact } from './statement.js';
 
 /** Rows are sent as one JSON document, so that a batch of any size is one statement. */
 

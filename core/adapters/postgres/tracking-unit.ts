@@ -12,10 +12,9 @@ import {
   type TrackingUnit,
   type TradeRef,
 } from '../../ports/stores/tracking.js';
-import type { Steps } from './pipelined-transaction.js';
+import type { Question, Statement, Steps, Values } from './statement.js';
 import { journalStatements } from './journal-rows.js';
 import { appending, saving, storedOrder, type AppendedRow, type OrderRow } from './order-rows.js';
-import type { Question, Statement, Values } from './statement.js';
 import {
   checkpointRows,
   eventKey,

@@ -1,8 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
-import type { OpenScope, RequestScopes, ScopeStart } from '../../observability/request-scope.js';
-import type { Span, Tracer } from '../../observability/tracing.js';
+import type { OpenScope, RequestScopes, ScopeStart, Span, Tracer } from '../../observability/tracing.js';
 
 interface Scope {
   readonly requestId: string | null;

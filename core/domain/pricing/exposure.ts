@@ -2,7 +2,7 @@ import { divideInteger } from '../decimal.js';
 import type { Sides } from '../market.js';
 import type { CollateralUnits, MarketView } from './market-view.js';
 import { netSkew } from './skew-impact.js';
-import { E18, E8, P10, absolute, maximum, minimum } from './units.js';
+import { absolute, E18, E8, maximum, minimum, P10 } from './units.js';
 
 type ExposureMarket = Pick<MarketView, 'state' | 'collateral'>;
 
@@ -37,7 +37,7 @@ export function dynamicOpenInterest(
 export const maxOpenInterest = ({ state, collateral }: ExposureMarket): bigint => fromP10(state.maxOi, collateral);
 
 /** 1e10 collateral, signed. */
-export const skewCollateral = ({ state }: Pick<ExposureMarket, 'state'>, price: bigint): bigint => (netSkew(state.oiToken) * price) / E18;
+const skewCollateral = ({ state }: Pick<ExposureMarket, 'state'>, price: bigint): bigint => (netSkew(state.oiToken) * price) / E18;
 
 /** A skew above the limit may only shrink, and not past the limit on the other side. */
 export function isWithinSkewLimits(input: { readonly current: bigint; readonly next: bigint; readonly max: bigint }): boolean {
@@ -88,4 +88,17 @@ export function exposureRoom(input: Omit<ExposureInput, 'positionSizeCollateral'
     limits.push(largestWithin(long ? max - current : max + current, precisionDelta, E8));
   }
   return maximum(limits.reduce(minimum), 0n);
+}
+
+/**
+ * A counter trade must reduce the skew; null if it does not. Otherwise the part of the position (collateral units) that would
+ * push the skew past zero and is therefore cut off.
+ */
+export function counterTradeExcess(
+  market: Pick<MarketView, 'state' | 'collateral'>,
+  order: { readonly long: boolean; readonly positionSizeCollateral: bigint; readonly price: bigint },
+): bigint | null {
+  const skew = (skewCollateral(market, order.price) * E8) / market.collateral.precisionDelta;
+  if (skew === 0n || skew > 0n === order.long) return null;
+  return maximum(order.positionSizeCollateral - absolute(skew), 0n);
 }

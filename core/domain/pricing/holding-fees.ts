@@ -1,7 +1,8 @@
-import { accruedBorrowingP, accumulatedFee } from './borrowing.js';
 import { accruedFunding } from './funding.js';
 import { CONTRACTS_VERSION, type MarketView, type StoredTrade } from './market-view.js';
 import { positionSizeCollateral } from './size.js';
+import type { BorrowingState } from '../market.js';
+import { HUNDRED_PERCENT } from './units.js';
 
 /** The accumulators a trade started from, 1e20 percent × price. */
 export interface InitialAccumulators {
@@ -29,4 +30,19 @@ export function holdingFees(
   const accumulatorP = accruedBorrowingP(state.borrowing, at);
   const borrowing = accumulatedFee({ ...position, accumulatorP, initialAccumulatorP: at.initial.borrowingP });
   return { funding, borrowing, total: funding + borrowing };
+}
+
+/** Accumulator (1e20 percent × price) at a moment; both sides pay the same. */
+export function accruedBorrowingP(state: BorrowingState, at: { readonly timestamp: bigint; readonly price: bigint }): bigint {
+  return state.accBorrowingFeeP + state.borrowingRatePerSecondP * (at.timestamp - state.lastBorrowingUpdateTs) * at.price;
+}
+
+/** Fee in collateral units of a position between two accumulator values; positive costs the trader. Funding uses the same rule. */
+export function accumulatedFee(input: {
+  readonly positionSizeCollateral: bigint;
+  readonly openPrice: bigint;
+  readonly accumulatorP: bigint;
+  readonly initialAccumulatorP: bigint;
+}): bigint {
+  return (input.positionSizeCollateral * (input.accumulatorP - input.initialAccumulatorP)) / input.openPrice / HUNDRED_PERCENT;
 }

@@ -3,7 +3,7 @@ import type { DepthSide } from '../market.js';
 import { WHOLE_SHARE } from './depth-bands.js';
 import { openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
 import { exposureRoom, type GroupOpenInterest } from './exposure.js';
-import { PriceRangeError } from './price-after-impact.js';
+import { PriceRangeError } from './skew-impact.js';
 import { MAX_OPEN_LOSS_P, openLossP } from './predict-open.js';
 import { collateralToUsd, usdToCollateral } from './size.js';
 import { E18, HUNDRED_PERCENT } from './units.js';

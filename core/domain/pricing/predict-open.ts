@@ -1,8 +1,7 @@
 import { maxLeverageOf } from '../market.js';
 import { firstReason, type CancelReason } from './cancel-reason.js';
-import { counterTradeExcess } from './counter-trade.js';
+import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
 import { openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
-import { isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
 import { minOpeningCollateral, tradingFee } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';
 import { CONTRACTS_VERSION, EMPTY_ACCOUNT } from './market-view.js';

@@ -1,8 +1,7 @@
-import type { BandOffsets, DepthSide, PairFactors } from '../market.js';
+import type { BandOffsets, DepthSide, OiWindowsSettings, PairFactors, VolumeWindow } from '../market.js';
 import { WHOLE_SHARE } from './depth-bands.js';
 import type { MarketView, Moment, TraderTerms } from './market-view.js';
-import { E18, E3, P10, minimum, pushesUp } from './units.js';
-import { activeVolumeUsd } from './volume-windows.js';
+import { E18, E3, minimum, P10, pushesUp } from './units.js';
 
 /** Offsets are 1e4 per percent; impacts 1e10. */
 const OFFSET_TO_P = 10n ** 6n;
@@ -100,4 +99,34 @@ export function volumeImpactP(input: VolumeImpactInput): bigint {
     factor,
   });
   return up ? impact : -impact;
+}
+
+/** null before the first window starts, where the contract itself would revert. */
+export function windowIdAt(settings: OiWindowsSettings, timestamp: bigint): bigint | null {
+  return timestamp < settings.startTs ? null : (timestamp - settings.startTs) / settings.windowsDuration;
+}
+
+/** USD (1e18) traded in one direction over the last `windowsCount` windows, the current one included. */
+export function activeVolumeUsd(input: {
+  readonly windows: readonly VolumeWindow[];
+  readonly settings: OiWindowsSettings;
+  readonly timestamp: bigint;
+  readonly up: boolean;
+}): bigint {
+  const current = windowIdAt(input.settings, input.timestamp);
+  if (current === null || input.settings.windowsCount === 0n) return 0n;
+  const earliest = current - (input.settings.windowsCount - 1n);
+  return input.windows
+    .filter(({ id }) => id >= earliest && id <= current)
+    .reduce((sum, window) => sum + (input.up ? window.oiLongUsd : window.oiShortUsd), 0n);
+}
+
+/** The volume that an action of `usd` adds to its direction's window; a close without profit counts only in part. */
+export function volumeAdded(input: {
+  readonly usd: bigint;
+  readonly open: boolean;
+  readonly isPnlPositive: boolean;
+  readonly negPnlCumulVolMultiplier: bigint;
+}): bigint {
+  return input.open || input.isPnlPositive ? input.usd : (input.usd * input.negPnlCumulVolMultiplier) / P10;
 }

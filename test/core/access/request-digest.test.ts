@@ -1,6 +1,6 @@
 import { TypedDataEncoder, getBytes, keccak256 } from 'ethers';
 import fc from 'fast-check';
-import { loadKeccak } from '../../../core/adapters/crypto/keccak.js';
+import { loadKeccak } from '../../../core/adapters/crypto/load-crypto.js';
 import {
   createRequestDigest,
   EMPTY_BODY_HASH,

@@ -1,5 +1,5 @@
 import { createConfigState } from '../../../../core/adapters/backend/config-state.js';
-import { ShapeError } from '../../../../core/adapters/backend/problems.js';
+import { ShapeError } from '../../../../core/adapters/backend/wire.js';
 import { WIRE_KEYS } from '../../../../core/adapters/backend/sections.js';
 import { TRADING_VARIABLES_SHAPE, type WireShape } from '../../../../core/adapters/backend/wire-shape.js';
 import { compareShape } from '../../../../app/probe/compare-shape.js';

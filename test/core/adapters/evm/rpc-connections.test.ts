@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
-import { exchange } from '../../../../core/adapters/evm/rpc-exchange.js';
-import { movedTo, rpcPlace } from '../../../../core/adapters/evm/rpc-place.js';
+import { exchange, movedTo, rpcPlace } from '../../../../core/adapters/evm/rpc-client.js';
 import {
   answer,
   closeFaultyNodes,

@@ -14,7 +14,7 @@ import {
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
 import { FACTS } from '../../../../core/adapters/postgres/trader-facts.js';
-import { countFor } from '../../../../core/adapters/postgres/rules-sql.js';
+import { countFor } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
