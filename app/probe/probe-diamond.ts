@@ -5,8 +5,7 @@ import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/
 import type { MarketConfig } from '../../core/domain/market.js';
 import { NO_REFERRERS, referrersOf } from '../../core/trading/referrers.js';
 import { NodeRefusal, type AskNode } from './ask-node.js';
-import { differs, few, judge, ok, type Outcome } from './finding.js';
-import type { Looker } from './look.js';
+import { differs, few, judge, ok, type Looker, type Outcome } from './look.js';
 import type { ChainConfig, GoodNode } from './probe-node.js';
 
 /** Enough blocks to contain every common event of a busy chain, few enough for one reply. */

@@ -2,10 +2,8 @@ import { encodeFunctionData, numberToHex } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Config } from '../../core/config/config.js';
 import { LOG_BATCH, LOOK_BACK_MS } from '../../core/indexer/follow-chain.js';
-import { createAskNode, NodeRefusal, type AskNode } from './ask-node.js';
-import { differs, judge, ok, type Outcome } from './finding.js';
-import type { Looker, Probe } from './look.js';
-import { findBatchSize, findLogRange } from './node-limits.js';
+import { createAskNode, findBatchSize, findLogRange, NodeRefusal, type AskNode } from './ask-node.js';
+import { differs, judge, ok, type Looker, type Outcome, type Probe } from './look.js';
 
 export type ChainConfig = Config['chains'][number];
 

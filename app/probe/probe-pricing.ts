@@ -6,10 +6,8 @@ import { createPriceBook } from '../../core/adapters/backend/price-book.js';
 import { ShapeError } from '../../core/adapters/backend/wire.js';
 import { CHART_HISTORY_SHAPE, CHARTS_SHAPE } from '../../core/adapters/backend/wire-shape.js';
 import { CANDLE_INTERVALS, intervalMs, type CandleInterval } from '../../core/domain/candle.js';
-import { compareShape } from './compare-shape.js';
-import { differs, few, judge, ok, type Outcome } from './finding.js';
-import type { Looker, Probe } from './look.js';
-import { explainFault, shapeOutcome } from './probe-backend.js';
+import { compareShape, explainFault, shapeOutcome } from './probe-backend.js';
+import { differs, few, judge, ok, type Looker, type Outcome, type Probe } from './look.js';
 
 /** Candles per request: enough to see their distance, few enough for every interval. */
 const CANDLES = 50;

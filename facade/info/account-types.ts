@@ -1,17 +1,17 @@
 import { z } from 'zod';
-import type { Agent } from '../../core/domain/agent.js';
+import { isInForce, type Agent } from '../../core/domain/agent.js';
 import type { Address } from '../../core/types.js';
 import { ZERO_TEXT } from '../format.js';
-import { activeAssetData } from './active-asset.js';
+import { activeAssetData, clearinghouseState } from './clearinghouse.js';
 import { assetContexts, type AssetContext } from './asset-contexts.js';
-import { clearinghouseState } from './clearinghouse.js';
-import { extraAgents, relayedAgents, roleOf } from './agents.js';
 import { feesOf, portfolio, rateLimitOf } from './figures.js';
-import { Coin, Dex, User, infoType, isOtherDex, type InfoContext, type InfoType } from './info-type.js';
-import { metaOf } from './meta.js';
+import { Coin, Dex, infoType, isOtherDex, User, type InfoContext, type InfoType } from './info-type.js';
+import { metaOf } from './market-types.js';
 import { openOrders } from './open-orders.js';
 import type { FrontendOrder } from './order-shapes.js';
 import type { AccountState } from './account-state.js';
+import { ownsAccount, traderBehind } from '../../core/access/resolve-trader.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
 
 const OfUser = z.object({ user: User });
 const NO_ACCOUNT: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };
@@ -95,3 +95,29 @@ export const ACCOUNT_TYPES: readonly InfoType[] = [
   }),
   infoType({ type: 'portfolio', fields: OfUser, answer: async (context, { user }) => portfolio(context, await context.traderOf(user)) }),
 ];
+
+/** The end of the year 9999: the wire has no other value for an authorisation without expiry. */
+const NEVER = 253_402_300_799_999;
+
+/** Agents that may sign for the trader on the facade; agents of the native API may not. */
+export async function relayedAgents({ store }: Gateway, { definition, clock }: Venue, trader: Address): Promise<Agent[]> {
+  const agents = await store.access.listAgents(definition.slug, trader);
+  return agents.filter((agent) => agent.mode === 'relayed' && isInForce(agent, clock.now()));
+}
+
+/** Agents with a name; the unnamed agent is the trader's default one and is not listed. */
+async function extraAgents(gateway: Gateway, venue: Venue, trader: Address) {
+  const agents = await relayedAgents(gateway, venue, trader);
+  return agents
+    .filter(({ name }) => name !== '')
+    .map(({ agent, name, scope }) => ({ address: agent, name, validUntil: scope.expiresAt ?? NEVER }));
+}
+
+/** A wallet with an allowance, a delegate, agents or trades of its own is a user, even if another wallet named it as an agent. */
+async function roleOf({ gateway, venue, accounts }: InfoContext, user: Address) {
+  if (await ownsAccount(gateway, venue, user)) return { role: 'user' };
+  const { spendableUsd, trades } = await accounts.of(venue, user);
+  if (spendableUsd > 0n || trades.length > 0) return { role: 'user' };
+  const trader = await traderBehind(gateway, venue, user);
+  return trader === user ? { role: 'missing' } : { role: 'agent', data: { user: trader } };
+}

@@ -4,11 +4,11 @@ import { getCandles, readCandles } from '../../core/markets/get-candles.js';
 import { getMarket, listMarkets } from '../../core/markets/list-markets.js';
 import { getOrderBook, getRecentTrades, listPrices } from '../../core/markets/market-data.js';
 import { venueOperation, type Operation } from '../operation.js';
-import { candlesReply } from '../wire/candle-text.js';
 import {
   BookQuery,
   Candles,
   CandlesQuery,
+  candlesReply,
   DayFigures,
   FundingSnapshot,
   Market,

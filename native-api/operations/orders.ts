@@ -2,7 +2,8 @@ import { forDelegate } from '../../core/trading/for-delegate.js';
 import { placeOrder } from '../../core/trading/place-order.js';
 import { quoteOrder } from '../../core/trading/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';
-import { CreateOrderRequest, PreparedOrder, Quote } from '../wire/orders.js';
+import { CreateOrderRequest, PreparedOrder, ProofPath, Quote, RelayProof } from '../wire/orders.js';
+import { getRelayProof } from '../../core/trading/get-proof.js';
 
 export const orderOperations: readonly Operation[] = [
   venueOperation({
@@ -54,5 +55,20 @@ export const orderOperations: readonly Operation[] = [
       'UNSUPPORTED',
     ],
     handle: ({ gateway, venue, caller, body }) => quoteOrder(gateway, venue, caller, body),
+  }),
+];
+
+export const proofOperations: readonly Operation[] = [
+  venueOperation({
+    id: 'getRelayProof',
+    method: 'GET',
+    path: '/account/:address/proofs/:txHash',
+    auth: 'reader',
+    summary:
+      'Why the relayer signed a transaction: the envelope its owner signed, what it was taken to mean, and the call data. `scripts/verify-proof.mjs` checks it offline.',
+    params: ProofPath,
+    reply: RelayProof,
+    errors: ['ORDER_NOT_FOUND'],
+    handle: ({ gateway, venue, caller, params }) => getRelayProof(gateway, venue, caller, params.txHash),
   }),
 ];

@@ -7,7 +7,7 @@ import { refuseExceeded } from '../../core/access/limits.js';
 import type { Cancel } from '../../core/types.js';
 import type { Credential } from '../../core/stream/watch-credential.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
-import type { ClientMessage } from './read-message.js';
+import type { ClientMessage } from './messages.js';
 
 export type AuthMessage = Extract<ClientMessage, { op: 'auth' }>;
 

@@ -15,7 +15,7 @@ import type { PublishedState, StateSource } from '../../core/stream/state-source
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
 import { textOf } from '../wire/encoder.js';
 import type { ChannelContext, OpenChannel } from './channel.js';
-import type { Frame } from './frames.js';
+import type { Frame } from './messages.js';
 
 const RECENT_FILLS = 50;
 

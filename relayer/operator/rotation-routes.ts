@@ -3,8 +3,7 @@ import { delegationTx } from '../../core/access/delegation.js';
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
-import { operatorRoute } from './operator-route.js';
-import { relayedVenue, requireOwn, Wallet } from './relayed-venue.js';
+import { operatorRoute, relayedVenue, requireOwn, Wallet } from './operator-route.js';
 
 /** `after`: the `next` of the previous page. */
 const Where = z.strictObject({ chain: z.string().optional(), wallet: Wallet, after: Wallet.optional() });

@@ -1,4 +1,4 @@
-import { parseJson } from '../../http/json-bounds.js';
+import { parseJson } from '../../http/strict-json.js';
 import type { RpcAnswer, RpcError } from './engine.js';
 
 /** JSON-RPC 2.0 envelopes, single and batched, independent of the transport. */

@@ -2,14 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Logger } from '../../core/ports/log.js';
 import type { Hex } from '../../core/types.js';
 import type { Engine, RpcAnswer } from './engine.js';
-import {
-  blocksIn,
-  gapsToSeconds,
-  type AdminRecord,
-  type BlockRecord,
-  type CanonicalRecord,
-  type JournalRecord,
-} from './journal-records.js';
+import { blocksIn, gapsToSeconds, type AdminRecord, type BlockRecord, type CanonicalRecord, type JournalRecord } from './journal.js';
 import type { Pool } from './pool.js';
 import type { ChainEvents, RpcBlock, RpcLog } from './chain-events.js';
 

@@ -1,4 +1,4 @@
-import { BODY_LIMIT_BYTES as FACADE_LIMIT_BYTES } from '../../facade/read-body.js';
+import { BODY_LIMIT_BYTES as FACADE_LIMIT_BYTES } from '../../facade/app.js';
 import { BODY_LIMIT_BYTES } from '../../http/read-body.js';
 import { GatewayError } from '../../core/errors.js';
 import { MAX_WAIT_SECONDS } from '../../core/trading/wait-for-order.js';

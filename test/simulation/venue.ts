@@ -9,7 +9,7 @@ import { RpcFailure } from '../../sandbox/chain/chain-node.js';
 import type { RpcAnswer } from '../../sandbox/chain/engine.js';
 import { createRpcServer } from '../../sandbox/chain/rpc-server.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
-import { sandboxOperator } from '../../sandbox/sandbox-operator.js';
+import { sandboxOperator } from '../../sandbox/assemble.js';
 import { startVenue, type SandboxVenue } from '../../sandbox/venue.js';
 import { createRecordedLog, type RecordedLog } from '../harness/checks/recorded-log.js';
 import type { Network } from './network.js';

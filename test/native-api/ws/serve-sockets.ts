@@ -4,8 +4,7 @@ import type { VenueStream } from '../../../core/stream/venue-stream.js';
 import { createStreams } from '../../../core/stream/venue-stream.js';
 import { listen } from '../../../http/listen.js';
 import { createSockets } from '../../../http/sockets.js';
-import { nativeSocket } from '../../../native-api/ws/native-socket.js';
-import { SESSION_LIMITS, type SessionLimits } from '../../../native-api/ws/session.js';
+import { nativeSocket, SESSION_LIMITS, type SessionLimits } from '../../../native-api/ws/session.js';
 
 export interface ServedSockets {
   readonly url: string;
