@@ -43,7 +43,7 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly status?: (answer: z.output<Reply>) => number;
   /** All statuses of a successful reply; default 200 only. */
   readonly statuses?: readonly number[];
-  /** Codes besides those that follow from scope, auth and path (`errorsOf` in documented-errors.ts). */
+  /** Codes besides those that follow from scope, auth and path (`errorsOf`). */
   readonly errors?: readonly ErrorCode[];
   /** The delegate is read together with the simulation of the write, which saves a node round trip; the handler must check it. */
   readonly simulates?: boolean;
