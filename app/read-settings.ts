@@ -1,8 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { ConfigError, present, type Environment } from '../core/config/source.js';
+import { ConfigError, present, type Environment, type SourceFiles } from '../core/config/source.js';
 import { readConfigFile } from '../core/config/file.js';
-import type { SourceFiles } from '../core/config/secrets.js';
 
 /** File access of the main programs. */
 export const systemFiles: SourceFiles = {

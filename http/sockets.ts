@@ -4,8 +4,7 @@ import { WebSocket, WebSocketServer } from 'ws';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 import type { Cancel } from '../core/types.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener, type SocketRoute } from '../core/stream/connection.js';
-import { createMessageRate } from '../core/stream/connection-limits.js';
+import { CLOSE_CODES, createMessageRate, type Connection, type ConnectionListener, type SocketRoute } from '../core/stream/connection.js';
 import { createClientReader, type Client } from './client.js';
 import type { Upgrades } from './listen.js';
 

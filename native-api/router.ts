@@ -10,7 +10,7 @@ import { isOwnAccount, type Operation } from './operation.js';
 import type { ResponseCache } from '../http/response-cache.js';
 import { addWindows, JSON_TYPE, sendBytes, unknownPathText } from '../http/respond.js';
 import { bodyOf } from '../http/read-body.js';
-import { textOf } from './wire/encoder.js';
+import { textOf } from './wire/schema.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/request-access.js';
 import { LOG_LEVELS, Port } from '../core/config/config.js';
-import { ConfigError, describeIssues, type Environment } from '../core/config/source.js';
+import { ConfigError, describeIssues, openSource, type Environment, type SourceFiles } from '../core/config/source.js';
 import { DATABASE_VARIABLES, DatabaseUrl } from '../core/config/database.js';
 import { FACADE_VARIABLES } from '../core/config/facade.js';
 import { ORDER_VARIABLES } from '../core/trading/order-variables.js';
@@ -9,7 +9,6 @@ import { readReferrers, type Referrers } from '../core/trading/referrers.js';
 import { OPERATOR_VARIABLES, operatorProblems } from '../core/config/operator.js';
 import { PAGE_VARIABLES } from '../core/config/pages.js';
 import { TRACING_VARIABLES } from '../core/config/tracing.js';
-import { openSource, type SourceFiles } from '../core/config/secrets.js';
 import { CHAIN_SLUGS, chainBySlug, isChainSlug } from '../core/chains/chains.js';
 
 const Milliseconds = z.coerce

@@ -15,7 +15,7 @@ import { createMetricsBook } from '../../core/observability/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock, RandomBytes } from '../../core/ports/clock.js';
-import { createAlerts } from '../../core/observability/alerts/alerts.js';
+import { createAlerts, deliverAlerts } from '../../core/observability/alerts/alerts.js';
 import { reportRejections } from '../../core/observability/alerts/raise.js';
 import { traceStore, type RequestScopes, type Tracer } from '../../core/observability/tracing.js';
 import { watchJournal } from '../../core/stream/journal-stream.js';
@@ -36,12 +36,10 @@ import { nativeSocket } from '../../native-api/ws/session.js';
 import { createAlertWebhook } from '../../core/adapters/telemetry/alert-webhook.js';
 import { createPromMetrics } from '../../core/adapters/telemetry/prom-metrics.js';
 import { createMetricsCollector } from '../../core/observability/metrics-collect.js';
-import { deliverAlerts } from '../../core/observability/alerts/deliver.js';
-import { recordBalances } from '../../core/observability/record-balances.js';
-import { watchAlerts } from '../../core/observability/alerts/watch.js';
+import { recordBalances, watchAlerts } from '../../core/observability/alerts/watch.js';
 import { readStrictJson } from '../../http/strict-json.js';
 import { metricsRouter, OPERATOR_ROUTES, operatorRouter } from '../../relayer/operator/operator-routes.js';
-import { createRequestScopes } from '../../core/adapters/telemetry/request-scopes.js';
+import { createRequestScopes } from '../../core/adapters/telemetry/log.js';
 
 interface Surroundings {
   readonly lifecycle: Lifecycle;

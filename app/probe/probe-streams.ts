@@ -1,6 +1,6 @@
 import { WebSocket } from 'ws';
-import type { Endpoints } from '../../core/adapters/backend/endpoints.js';
-import { readPriceFrame } from '../../core/adapters/backend/price-frame.js';
+import type { Endpoints } from '../../core/adapters/backend/http.js';
+import { readPriceFrame } from '../../core/adapters/backend/price-book.js';
 import { openSocket } from '../../core/adapters/backend/socket.js';
 import { EVENT_NAMES } from '../../core/adapters/backend/wire-shape.js';
 import type { Logger } from '../../core/ports/log.js';

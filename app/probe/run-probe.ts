@@ -1,15 +1,13 @@
-import { endpointsOf } from '../../core/adapters/backend/endpoints.js';
-import { createHttp, type Http } from '../../core/adapters/backend/http.js';
+import { createHttp, endpointsOf, type Http } from '../../core/adapters/backend/http.js';
 import { createMask } from '../../core/observability/redact.js';
 import type { Clock } from '../../core/ports/clock.js';
 import { StartError } from '../../core/errors.js';
 import { createProbe, exitCodeOf, VERDICTS, type Finding, type Probe } from './look.js';
 import { probedChains, readArguments, USAGE } from './probe-arguments.js';
-import { probeHistory, probeVariables } from './probe-backend.js';
+import { probeCharts, probeHistory, probeVariables } from './probe-backend.js';
 import { probeDiamond } from './probe-diamond.js';
 import { probeEvents, probeHeadSubscription, probePrices } from './probe-streams.js';
 import { probeNode, type ChainConfig } from './probe-node.js';
-import { probeCharts } from './probe-pricing.js';
 
 export interface ProbeSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;

@@ -3,7 +3,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import { statusOrLastKnown, viewOf, type AgentView } from '../access/agent-status.js';
 import { collateralOf, describeOrder, LEVERAGE_SCALE, marketName, priceOf, tradeSize, type Order } from './describe-order.js';
-import { describeFill, type FillHistoryEntry } from './list-fills.js';
+import { describeFill, type FillHistoryEntry } from './list-orders.js';
 import { isWithdrawal } from '../domain/chain-event.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import type { MarketConfig } from '../domain/market.js';

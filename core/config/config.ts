@@ -2,7 +2,16 @@ import { z } from 'zod';
 import { accessSettings, ENTRANCE_VARIABLES, type AccessSettings } from '../access/request-access.js';
 import { chainVariable } from '../chains/chains.js';
 import { HostUrl, readChains, type ChainConfig } from './chain.js';
-import { ConfigError, describeIssues, type Environment, type ReadText, type Source } from './source.js';
+import {
+  ConfigError,
+  describeIssues,
+  openSource,
+  SECRET_SETTINGS,
+  type Environment,
+  type ReadText,
+  type Source,
+  type SourceFiles,
+} from './source.js';
 import { DATABASE_VARIABLES, databaseSettings, DatabaseUrl, type DatabaseConfig } from './database.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from '../trading/order-variables.js';
@@ -10,7 +19,6 @@ import { OPERATOR_VARIABLES, operatorProblems, operatorSettings, type OperatorSe
 import { PAGE_VARIABLES, type PublicPage } from './pages.js';
 import { walletCount } from './relayer.js';
 import { TRACING_VARIABLES, traceSettings, type TraceSettings } from './tracing.js';
-import { openSource, SECRET_SETTINGS, type SourceFiles } from './secrets.js';
 
 export { ConfigError, type ChainConfig, type DatabaseConfig, type Environment };
 

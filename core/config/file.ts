@@ -1,8 +1,7 @@
 import { CHAIN_SLUGS } from '../chains/chains.js';
 import { COMMON_SETTINGS } from './config.js';
 import { chainSettingNames } from './chain.js';
-import { ConfigError } from './source.js';
-import { readSecret, SECRET_NAMES, SECRET_SETTINGS, type SourceFiles } from './secrets.js';
+import { ConfigError, readSecret, SECRET_NAMES, SECRET_SETTINGS, type SourceFiles } from './source.js';
 
 /** Read by commands and start scripts, not by the gateway itself. */
 const OTHER_SETTINGS = ['GATEWAY_URL'] as const;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../chains/chains.js';
-import { type Source, hasUserInfo } from './source.js';
+import { hasUserInfo, type Source } from './source.js';
 import { NATIVE_AMOUNT, parseNative } from '../domain/native-amount.js';
 
 /** Access and alerts of the operator. */

@@ -1,7 +1,6 @@
 import { concat, keccak256, stringToHex } from 'viem/utils';
 import { chainVariable, type ChainSlug } from '../chains/chains.js';
-import { hasUserInfo, type Source } from './source.js';
-import { readSecret } from './secrets.js';
+import { hasUserInfo, readSecret, type Source } from './source.js';
 import type { Address } from '../types.js';
 
 /** Sources of a chain's keys. */

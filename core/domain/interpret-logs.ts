@@ -21,7 +21,7 @@ import {
 import type { PositionState } from './position.js';
 import { CANCEL_REASONS } from './pricing/cancel-reason.js';
 import { positionSizeCollateral } from './pricing/size.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/slippage.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/execution-price.js';
 
 type Hex = `0x${string}`;
 

@@ -4,10 +4,9 @@ import { referralsIn } from '../domain/referral.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { LogRange } from '../ports/chain.js';
 import type { BlockHead } from '../types.js';
-import { applyFresh, applyLate } from './apply-events.js';
+import { applyFresh, applyLate, revertAbove } from './apply-events.js';
 import { merge, NO_CHANGES, type Changes } from './changes.js';
 import { findTrades, interpretRange, precisionsOf, readInputs } from './interpret-range.js';
-import { revertAbove } from './fold-again.js';
 import { overlookedLevel } from './link-levels.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from '../ports/stores/tracking.js';
 

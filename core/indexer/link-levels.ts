@@ -15,7 +15,7 @@ import { fillOf } from '../domain/fold-order.js';
 import { isLevelEvent, levelKey } from '../domain/level.js';
 import type { Order } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/execution-price.js';
 import { isUnplaced, type Book } from './link-book.js';
 import { tradeRefKey, type OrderRef, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 import { tagsIn } from '../trading/tag.js';

@@ -5,7 +5,7 @@ import type { OrderType } from '../domain/order.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
-import { markIn } from '../domain/pricing/skew-impact.js';
+import { markIn } from '../domain/pricing/exposure.js';
 import { clampStopLoss } from '../domain/pricing/pnl.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';

@@ -5,7 +5,7 @@ import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { ProtectIntent } from '../domain/intent.js';
 import type { Level } from '../domain/chain-event.js';
 import { marketView } from '../domain/pricing/market-view.js';
-import { markIn } from '../domain/pricing/skew-impact.js';
+import { markIn } from '../domain/pricing/exposure.js';
 import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';

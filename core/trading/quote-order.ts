@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import type { OrderReason } from '../domain/order.js';
 import type { OpenOutcome } from '../domain/pricing/predict-open.js';
-import { PriceRangeError } from '../domain/pricing/skew-impact.js';
+import { PriceRangeError } from '../domain/pricing/exposure.js';
 import { capExceeded, isWithinCap, utcDay } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import { fromNode } from '../ports/from-node.js';

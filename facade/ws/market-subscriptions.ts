@@ -8,10 +8,9 @@ import { INFO_TYPES } from '../info/info-handler.js';
 import { allMids, marketOf } from '../info/market-types.js';
 import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';
-import type { Made } from './shared-feed.js';
+import type { FeedRequest, Made } from './venue-feeds.js';
 import { createKeyedOutbox } from '../../core/stream/outbox.js';
 import { SHARED_BY_ALL, subscriptionType, sendOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
-import type { FeedRequest } from './venue-feeds.js';
 
 const MIDS_GAP_MS = 200;
 const BOOK_GAP_MS = 100;

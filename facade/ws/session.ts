@@ -1,7 +1,15 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
-import { createFrameWeight, createMessageRate, type RateNumbers } from '../../core/stream/connection-limits.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener, type Peer, type SocketRoute } from '../../core/stream/connection.js';
+import {
+  CLOSE_CODES,
+  createFrameWeight,
+  createMessageRate,
+  type Connection,
+  type ConnectionListener,
+  type Peer,
+  type RateNumbers,
+  type SocketRoute,
+} from '../../core/stream/connection.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
 import { createScale } from '../info/info-weights.js';
 import { errorText, PONG, readFrame, type ClientFrame } from './frames.js';

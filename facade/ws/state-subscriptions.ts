@@ -9,7 +9,7 @@ import { openOrders } from '../info/open-orders.js';
 import { marketOf } from '../info/market-types.js';
 import { ZERO_TEXT } from '../format.js';
 import { frameText } from './frames.js';
-import type { Made } from './shared-feed.js';
+import type { Made } from './venue-feeds.js';
 import { openShared } from './market-subscriptions.js';
 import { subscriptionType, sendOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 

@@ -5,13 +5,13 @@ import { createShared, type Held } from '../../core/stream/shared.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { assetContexts, type AssetContext } from '../info/asset-contexts.js';
 import type { InfoContext } from '../info/info-type.js';
-import { createPollRing, type PollRing, type PollRingOptions } from '../../core/stream/refresh.js';
+import { createPollRing, createRefresh, type PollRing, type PollRingOptions } from '../../core/stream/refresh.js';
 import { createAccountEvents, type AccountEvents } from './account-events.js';
 import { createCandleFeed, createTradeFeed, type CandleFeed, type ChartKey, type TradeFeed } from './market-feeds.js';
-import { createSharedFeed, type SharedFeed, type SharedFeedOptions } from './shared-feed.js';
 import type { Asset } from '../universe.js';
 import { createTopic } from '../../core/stream/bus.js';
 import { readAccount, type AccountFacts } from '../info/account-state.js';
+import { GatewayError } from '../../core/errors.js';
 
 /** A feed and the id under which all connections share it. */
 export interface FeedRequest extends SharedFeedOptions {
@@ -156,6 +156,57 @@ export function createAccountCache({ gateway, venue, journal, polls, trader }: A
   return {
     facts: () => known ?? read(),
     listen: (listener) => topic.listen(listener),
+    stop: () => cancels.forEach((cancel) => cancel()),
+  };
+}
+
+/** A frame, and the part of it that counts as a change: the timestamp alone does not. */
+export interface Made {
+  readonly text: string;
+  readonly sameAs: string;
+}
+
+interface SharedFeedOptions {
+  /** Changes that come faster are merged. */
+  readonly gapMs: number;
+  /** null while there is nothing to publish. */
+  readonly make: () => Promise<Made | null>;
+  /** Calls `ask` whenever the frame may have changed. */
+  readonly watch: (ask: () => void) => readonly Cancel[];
+}
+
+interface SharedFeed {
+  /** Sends the newest frame as soon as there is one, then each changed one. */
+  follow(listener: (text: string) => void): Cancel;
+  readonly stop: Cancel;
+}
+
+/** A frame that is built once per change, however many connections receive it. */
+function createSharedFeed({ clock, log }: Venue, { gapMs, make, watch }: SharedFeedOptions): SharedFeed {
+  const topic = createTopic<string>('facade', log);
+  let latest: Made | null = null;
+
+  const remake = async (): Promise<void> => {
+    try {
+      const made = await make();
+      const isChanged = made !== null && made.sameAs !== latest?.sameAs;
+      latest = isChanged || made === null ? made : latest;
+      if (isChanged) topic.publish(made.text);
+    } catch (error) {
+      // Built again when it can be; new subscribers must not get a stale frame.
+      latest = null;
+      if (!(error instanceof GatewayError)) log.warn('facade.feed-not-made', { error });
+    }
+  };
+
+  const refresh = createRefresh(clock, gapMs, remake);
+  const cancels = [...watch(() => refresh.ask()), refresh.stop];
+  refresh.ask();
+  return {
+    follow(listener) {
+      if (latest !== null) listener(latest.text);
+      return topic.listen(listener);
+    },
     stop: () => cancels.forEach((cancel) => cancel()),
   };
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { getAccount } from '../../core/account/get-account.js';
-import { listFills } from '../../core/account/list-fills.js';
-import { getOrder, listOpenOrders, listOrderHistory } from '../../core/account/list-orders.js';
+import { getOrder, listFills, listOpenOrders, listOrderHistory } from '../../core/account/list-orders.js';
 import { listPositions } from '../../core/account/list-positions.js';
 import { waitForOrder } from '../../core/trading/wait-for-order.js';
 import { gatewayOperation, venueOperation, type Operation } from '../operation.js';

@@ -2,8 +2,7 @@ import type { Operation } from '../operation.js';
 import { accountOperations, journalOperations, notificationOperations, readinessOperations } from './account.js';
 import { agentOperations } from './agents.js';
 import { marketOperations } from './markets.js';
-import { orderOperations, proofOperations } from './orders.js';
-import { orderWriteOperations } from './order-writes.js';
+import { orderOperations, orderWriteOperations, proofOperations } from './orders.js';
 import { systemOperations } from './system.js';
 
 /** The registry of all operations. */

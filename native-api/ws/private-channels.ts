@@ -1,7 +1,5 @@
 import type { Account as CoreAccount } from '../../core/account/get-account.js';
-import type { FillHistoryEntry as CoreFill } from '../../core/account/list-fills.js';
-import { listFills } from '../../core/account/list-fills.js';
-import { listOpenOrders } from '../../core/account/list-orders.js';
+import { listFills, listOpenOrders, type FillHistoryEntry as CoreFill } from '../../core/account/list-orders.js';
 import type { Position as CorePosition } from '../../core/account/list-positions.js';
 import type { Order as CoreOrder } from '../../core/account/describe-order.js';
 import { GatewayError } from '../../core/errors.js';
@@ -13,7 +11,7 @@ import { createOnce, type Held } from '../../core/stream/shared.js';
 import { readAtCursor, type AtCursor } from '../../core/stream/journal-stream.js';
 import type { PublishedState, StateSource } from '../../core/stream/state-source.js';
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
-import { textOf } from '../wire/encoder.js';
+import { textOf } from '../wire/schema.js';
 import type { ChannelContext, OpenChannel } from './channel.js';
 import type { Frame } from './messages.js';
 

@@ -2,8 +2,17 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
 import { pairOf } from '../../core/markets/directory.js';
-import { createFrameWeight, createHeartbeat, createMessageRate, type RateNumbers } from '../../core/stream/connection-limits.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener, type Peer, type SocketRoute } from '../../core/stream/connection.js';
+import {
+  CLOSE_CODES,
+  createFrameWeight,
+  createHeartbeat,
+  createMessageRate,
+  type Connection,
+  type ConnectionListener,
+  type Peer,
+  type RateNumbers,
+  type SocketRoute,
+} from '../../core/stream/connection.js';
 import { createOutbox, OUTBOX_LIMITS, type OutboxLimits } from '../../core/stream/outbox.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import { isPrivate, type Channel, type Subscription } from '../wire/stream.js';

@@ -1,11 +1,9 @@
-import { createChainEvents } from './chain-events.js';
-import { headOf, onBlock, requireCount, RpcFailure, type ChainNode, type ChainNodeOptions } from './chain-node.js';
+import { createChainEvents, headOf, onBlock, requireCount, RpcFailure, type ChainNode, type ChainNodeOptions } from './chain-node.js';
 import { createGate } from './gate.js';
-import { answerRpc } from './json-rpc.js';
+import { answerRpc, createRpcServer } from './rpc-server.js';
 import { createPublicRpc } from './public-rpc.js';
-import { readTogether } from './read-together.js';
+import { readTogether } from './engine.js';
 import { openLedger, type Restored } from './open-ledger.js';
-import { createRpcServer } from './rpc-server.js';
 import { createFilters } from './watches.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Cancel } from '../../core/types.js';

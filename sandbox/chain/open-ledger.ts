@@ -1,5 +1,5 @@
 import type { Hex } from '../../core/types.js';
-import type { ChainEvents } from './chain-events.js';
+import type { ChainEvents, ChainNodeOptions } from './chain-node.js';
 import { createEngine, type Engine } from './engine.js';
 import { lockFolder } from './folder-lock.js';
 import {
@@ -14,7 +14,6 @@ import {
   type StoredJournal,
 } from './journal.js';
 import { createLedger, type Ledger } from './ledger.js';
-import type { ChainNodeOptions } from './chain-node.js';
 import { createPool, type Pool } from './pool.js';
 
 /** What was restored from a data folder. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Cancel, Hex } from '../../core/types.js';
-import type { ChainEvent, ChainEvents, RpcLog } from './chain-events.js';
+import type { ChainEvent, ChainEvents, RpcLog } from './chain-node.js';
 import type { RpcAnswer } from './engine.js';
 import { invalidParams } from './geth-errors.js';
 

@@ -1,6 +1,6 @@
 import { encodeFunctionData, type ContractFunctionReturnType, type PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
-import { priceAfterImpact } from '../../core/domain/pricing/skew-impact.js';
+import { priceAfterImpact } from '../../core/domain/pricing/exposure.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address } from '../../core/types.js';

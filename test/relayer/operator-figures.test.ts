@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
-import { recordBalances } from '../../core/observability/record-balances.js';
+import { recordBalances } from '../../core/observability/alerts/watch.js';
 import { formatNative } from '../../core/domain/native-amount.js';
 import { DAY_MS, HOUR_MS, type CostQuery } from '../../core/ports/stores/gas.js';
 import type { Address } from '../../core/types.js';

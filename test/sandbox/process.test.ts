@@ -5,7 +5,7 @@ import path from 'node:path';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import { chainBySlug } from '../../core/chains/chains.js';
 import { readSettings } from '../../app/read-settings.js';
-import { openDataFolder } from '../../sandbox/data-folder.js';
+import { openDataFolder } from '../../sandbox/ground.js';
 import { openNode, type NodeOptions } from '../../sandbox/venue-chain.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';

@@ -21,11 +21,10 @@ import { createUpstream } from './ask-upstream.js';
 import { createCharts } from './charts.js';
 import { createConfigLayers, feedStatus, isPriceLive, statusKey } from './feed-status.js';
 import { createConfigSource, type BlockNotice } from './config-source.js';
-import { productionEndpoints, type Endpoints } from './endpoints.js';
-import { createHttp, type Http } from './http.js';
+import { createHttp, productionEndpoints, type Endpoints, type Http } from './http.js';
 import { createPriceSource } from './price-source.js';
 import { createTradeHistory } from './trade-history.js';
-import { marketPrice } from '../../domain/pricing/skew-impact.js';
+import { marketPrice } from '../../domain/pricing/exposure.js';
 import type { Quote } from './price-book.js';
 
 export interface BackendFeedOptions {

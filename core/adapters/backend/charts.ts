@@ -3,7 +3,7 @@ import { GatewayError } from '../../errors.js';
 import type { Charts, MarketFeed } from '../../ports/feed.js';
 import type { Clock } from '../../ports/clock.js';
 import { Refused, type Upstream } from './ask-upstream.js';
-import { readPrice } from './price-frame.js';
+import { readPrice } from './price-book.js';
 import { epochMs, field, ShapeError } from './wire.js';
 
 export interface ChartsOptions {

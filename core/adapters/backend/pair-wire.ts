@@ -13,7 +13,7 @@ import {
   type Problems,
   type StructReader,
 } from './wire.js';
-import { decodeBandOffsets, decodeDepthBands } from '../../domain/pricing/depth-bands.js';
+import { decodeBandOffsets, decodeDepthBands } from '../../domain/pricing/volume-impact.js';
 
 /** The per-pair columns. Each is indexed by pair and has its own length; 'malformed' distinguishes a bad cell from an unset one. */
 

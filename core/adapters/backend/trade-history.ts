@@ -4,7 +4,7 @@ import type { MarketFeed } from '../../ports/feed.js';
 import type { Clock } from '../../ports/clock.js';
 import { Refused, type Upstream } from './ask-upstream.js';
 import { epochMs, field, integer, ShapeError, wireUnits } from './wire.js';
-import { readPrice } from './price-frame.js';
+import { readPrice } from './price-book.js';
 
 export interface TradeHistoryOptions {
   readonly globalUrl: string;

@@ -1,11 +1,20 @@
 import type { Knex } from 'knex';
 import type pg from 'pg';
 import type { JournalEntry, JournalStore } from '../../ports/stores/journal.js';
-import { JOURNAL_CHANNEL, JOURNAL_COLUMNS, readEntry, type JournalRow } from './journal-rows.js';
+import {
+  JOURNAL_CHANNEL,
+  JOURNAL_COLUMNS,
+  presentPosition,
+  readEntry,
+  readFeed,
+  wentBack,
+  type Connection,
+  type FeedPosition,
+  type JournalRow,
+} from './journal-rows.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
 import { borrowed } from './statement.js';
-import { presentPosition, readFeed, wentBack, type Connection, type FeedPosition } from './journal-feed.js';
 
 export interface ClosableJournalStore {
   readonly store: JournalStore;

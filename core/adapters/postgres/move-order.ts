@@ -5,16 +5,27 @@ import { foldOrder } from '../../domain/fold-order.js';
 import type { Order } from '../../domain/order.js';
 import type { StoredOrder } from '../../ports/stores/tracking.js';
 import { appendJournal, journalStatements, type NewJournalEntry } from './journal-rows.js';
-import { appending, givenEvents, givenOrders, ORDER_COLUMNS, saving, storedOrder, type OrderRow } from './order-rows.js';
+import {
+  appending,
+  eventRows,
+  givenEvents,
+  givenOrders,
+  ORDER_COLUMNS,
+  orderRows,
+  ownEventKey,
+  saving,
+  storedOrder,
+  type KeyedEvent,
+  type OrderRow,
+} from './tracking-rows.js';
 import { isNamed, runAll, statement, type Steps } from './statement.js';
-import { eventRows, orderRows, ownEventKey, type KeyedEvent } from './tracking-rows.js';
 import type { Address, Hex } from '../../types.js';
 import type { Draft, HandedOut, Placed } from '../../ports/stores/orders.js';
 import { knownById } from './place-order.js';
 import { unsentOf } from './place-statement.js';
 import { createSpendStore } from './spend-store.js';
 import { lockTrader } from './trader-lock.js';
-import { shapeOf } from '../../domain/order-shape.js';
+import { shapeOf } from '../../domain/level.js';
 
 /** Order steps that happen off chain. The caller holds the lock of the order's row. */
 

@@ -26,7 +26,7 @@ import { createSpendStore } from './spend-store.js';
 import type { Statement, Values } from './statement.js';
 import { lockFirst, lockName, lockTrader } from './trader-lock.js';
 import type { ChainSlug } from '../../chains/chains.js';
-import { ORDER_COLUMNS, storedOrder, type OrderRow } from './order-rows.js';
+import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
 /** Checks that must be atomic with storing the order: unique clientId, limit of unsent orders, daily spending cap. */
 

@@ -13,7 +13,7 @@ import {
 import type { Clock } from '../../ports/clock.js';
 import type { Span, SpanStart, Tracer } from '../../observability/tracing.js';
 import type { TraceSettings } from '../../config/tracing.js';
-import { currentSpan, runInSpan } from './request-scopes.js';
+import { currentSpan, runInSpan } from './log.js';
 
 export interface OtelTraces {
   readonly tracer: Tracer;

@@ -1,6 +1,6 @@
 import type { FundingParams, PairInCollateral, Sides } from '../market.js';
 import type { CollateralUnits, MarketView, Moment } from './market-view.js';
-import { netSkew } from './skew-impact.js';
+import { netSkew } from './exposure.js';
 import { absolute, E18, E3, E8, maximum, minimum, P10 } from './units.js';
 
 const YEAR = 31_536_000n;

@@ -1,11 +1,10 @@
 import { firstReason, type CancelReason } from './cancel-reason.js';
-import { closingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
+import { closingImpact, DEFAULT_CLOSING_SLIPPAGE_P, isWithinSlippage, type PriceContext, type PriceImpact } from './execution-price.js';
 import { tradingFee } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';
 import type { StoredTrade, TradeAccount } from './market-view.js';
 import { pnlPercentP, tradeValue } from './pnl.js';
 import { positionSizeCollateral } from './size.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P, isWithinSlippage } from './slippage.js';
 import { E18, HUNDRED_PERCENT, maximum, multiplyDivideUp } from './units.js';
 
 export interface CloseRequest {

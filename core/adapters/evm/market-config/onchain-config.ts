@@ -6,7 +6,7 @@ import type { Clock } from '../../../ports/clock.js';
 import type { Cancel } from '../../../types.js';
 import { redactText } from '../../../observability/redact.js';
 import { createDiamondViews, readRules, readState, type Exposure, type Rules, type State } from './read-onchain.js';
-import { decodeBandOffsets, decodeDepthBands } from '../../../domain/pricing/depth-bands.js';
+import { decodeBandOffsets, decodeDepthBands } from '../../../domain/pricing/volume-impact.js';
 import { beforeV10InP10 } from '../../../domain/pricing/exposure.js';
 
 export interface OnchainConfig {

@@ -2,7 +2,7 @@ import { openingImpact, type PriceContext } from '../../../../core/domain/pricin
 import { minGovFee, minOpeningCollateral } from '../../../../core/domain/pricing/fees.js';
 import { liquidationThresholdP } from '../../../../core/domain/pricing/liquidation.js';
 import { MAX_OPEN_LOSS_P, openLossP, predictOpen } from '../../../../core/domain/pricing/predict-open.js';
-import { netSkew, PriceRangeError } from '../../../../core/domain/pricing/skew-impact.js';
+import { netSkew, PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { positionSizeCollateral, usdToCollateral } from '../../../../core/domain/pricing/size.js';
 import { clampStopLoss } from '../../../../core/domain/pricing/pnl.js';
 import { E3, maximum, minimum } from '../../../../core/domain/pricing/units.js';

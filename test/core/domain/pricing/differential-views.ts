@@ -1,11 +1,9 @@
-import { accruedBorrowingP, holdingFees } from '../../../../core/domain/pricing/holding-fees.js';
-import { isWithinExposureLimits, maxOpenInterest } from '../../../../core/domain/pricing/exposure.js';
-import { minFeeUsd, minPositionSizeUsd } from '../../../../core/domain/pricing/fees.js';
+import { accruedBorrowingP, holdingFees, minFeeUsd, minPositionSizeUsd } from '../../../../core/domain/pricing/fees.js';
+import { isWithinExposureLimits, maxOpenInterest, skewImpactP } from '../../../../core/domain/pricing/exposure.js';
 import { accruedFunding } from '../../../../core/domain/pricing/funding.js';
 import { liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import { EMPTY_ACCOUNT, STANDARD_TERMS } from '../../../../core/domain/pricing/market-view.js';
 import { collateralToUsd, usdToCollateral } from '../../../../core/domain/pricing/size.js';
-import { skewImpactP } from '../../../../core/domain/pricing/skew-impact.js';
 import { pairSpreadP } from '../../../../core/domain/pricing/execution-price.js';
 import { E18, E3, pushesUp } from '../../../../core/domain/pricing/units.js';
 import { activeVolumeUsd, volumeImpactP } from '../../../../core/domain/pricing/volume-impact.js';

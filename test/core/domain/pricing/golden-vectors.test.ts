@@ -1,7 +1,13 @@
-import { accruedBorrowingP, accumulatedFee } from '../../../../core/domain/pricing/holding-fees.js';
+import {
+  accruedBorrowingP,
+  accumulatedFee,
+  minFeeUsd,
+  minGovFee,
+  minOpeningCollateral,
+  tradingFee,
+} from '../../../../core/domain/pricing/fees.js';
 import { closingImpact } from '../../../../core/domain/pricing/execution-price.js';
 import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
-import { minFeeUsd, minGovFee, minOpeningCollateral, tradingFee } from '../../../../core/domain/pricing/fees.js';
 import { accruedFunding } from '../../../../core/domain/pricing/funding.js';
 import { predictIncrease } from '../../../../core/domain/pricing/increase.js';
 import { collateralAtLeverage } from '../../../../core/domain/pricing/leverage-update.js';

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
-import { closingImpact, openingImpact } from '../../../../core/domain/pricing/execution-price.js';
+import { closingImpact, isWithinSlippage, openingImpact, worstPrice } from '../../../../core/domain/pricing/execution-price.js';
 import { STANDARD_TERMS } from '../../../../core/domain/pricing/market-view.js';
-import { marketPrice, priceAfterImpact, PriceRangeError, skewImpactP } from '../../../../core/domain/pricing/skew-impact.js';
+import { marketPrice, priceAfterImpact, PriceRangeError, skewImpactP } from '../../../../core/domain/pricing/exposure.js';
 import { baseSizeForCollateral, collateralForBaseSize, collateralToUsd, usdToCollateral } from '../../../../core/domain/pricing/size.js';
-import { isWithinSlippage, worstPrice } from '../../../../core/domain/pricing/slippage.js';
 import { E18, P10 } from '../../../../core/domain/pricing/units.js';
 import {
   activeVolumeUsd,

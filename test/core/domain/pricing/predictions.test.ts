@@ -6,7 +6,7 @@ import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricin
 import { marketView, STANDARD_TERMS, type MarketView } from '../../../../core/domain/pricing/market-view.js';
 import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
 import { predictOpen, type OpenRequest } from '../../../../core/domain/pricing/predict-open.js';
-import { PriceRangeError } from '../../../../core/domain/pricing/skew-impact.js';
+import { PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { E18, E3, MAX_LEVERAGE, P10 } from '../../../../core/domain/pricing/units.js';
 import { magnitude, marketWith, oraclePrice, SEED } from './arbitraries.js';
 import {
