@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import express, { type Router } from 'express';
 import { keccak256, recoverTypedDataAddress } from 'viem';
 import { z } from 'zod';
-import { REQUEST_FIELDS, signingDomain } from '../core/access/typed-data.js';
+import { REQUEST_FIELDS, signingDomain } from '../core/access/signature.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';

@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { instantiateSecp256k1 } from '@bitauth/libauth';
-import { createRequestDigest } from '../core/access/typed-data.js';
+import { createRequestDigest } from '../core/access/signature.js';
 import { loadKeccak } from '../core/adapters/crypto/load-crypto.js';
 import { chainBySlug } from '../core/chains/chains.js';
 

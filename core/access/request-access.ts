@@ -12,8 +12,7 @@ import type { ApiKeyRecord } from '../ports/stores/access.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
 import { createVersionedCache, type VersionedCache } from './versioned-cache.js';
-import { createRequestDigest, type RequestDigest } from './typed-data.js';
-import type { Crypto } from './signature.js';
+import { createRequestDigest, type Crypto, type RequestDigest } from './signature.js';
 import { createAddressShares, type AddressLimits, type AddressShares } from '../stream/address-shares.js';
 import { createVerdictLane, type VerdictLane } from './wallet-verdicts.js';
 

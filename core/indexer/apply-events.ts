@@ -7,7 +7,7 @@ import { NO_CHANGES, type Changes, type NewJournalEntry } from './changes.js';
 import type { Linked } from './link-book.js';
 import { beginnings, linkOrders, refsOf } from './link-orders.js';
 import { tradeRefKey, type StoredEvent, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
-import { foldOrder } from '../domain/fold-order.js';
+import { foldOrder } from '../domain/order-machine.js';
 import { placeAfter } from '../domain/level.js';
 
 const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();

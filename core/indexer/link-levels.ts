@@ -11,7 +11,7 @@ import {
   type PositionEdited,
   type TradeFigures,
 } from '../domain/chain-event.js';
-import { fillOf } from '../domain/fold-order.js';
+import { fillOf } from '../domain/order-machine.js';
 import { isLevelEvent, levelKey } from '../domain/level.js';
 import type { Order } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';

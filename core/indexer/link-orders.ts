@@ -1,5 +1,5 @@
 import type { ChainEvent, OrderKey, Replaced, Requested, Rested } from '../domain/chain-event.js';
-import { foldOrder } from '../domain/fold-order.js';
+import { foldOrder } from '../domain/order-machine.js';
 import { placeAfter, shapeOfEvent } from '../domain/level.js';
 import { createBook, isUnplaced, type Book, type Linked, type LinkInput, type Step } from './link-book.js';
 import { levelChanges, levelRefs, setsLevel } from './link-levels.js';

@@ -1,8 +1,7 @@
 import { listDayFigures } from '../../core/markets/day-figures.js';
 import { getFunding } from '../../core/markets/funding.js';
 import { getCandles, readCandles } from '../../core/markets/get-candles.js';
-import { getMarket, listMarkets } from '../../core/markets/list-markets.js';
-import { getOrderBook, getRecentTrades, listPrices } from '../../core/markets/market-data.js';
+import { getMarket, getOrderBook, getRecentTrades, listMarkets, listPrices } from '../../core/markets/market-data.js';
 import { venueOperation, type Operation } from '../operation.js';
 import {
   BookQuery,

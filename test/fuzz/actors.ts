@@ -1,6 +1,6 @@
 import { hashTypedData, hexToBytes, keccak256, toHex, type Hex, type TypedDataDefinition } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { createRequestDigest, MASTER_TYPES, signingDomain } from '../../core/access/typed-data.js';
+import { createRequestDigest, MASTER_TYPES, signingDomain } from '../../core/access/signature.js';
 import { loadNativeSigning } from '../../core/adapters/crypto/load-crypto.js';
 import type { ChainDefinition } from '../../core/chains/chains.js';
 import { ACTIONS } from '../../facade/actions/index.js';

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import { placeOffChain, type Lapsed, type OwnEvent, type Prepared, type Sent } from '../../domain/chain-event.js';
-import { foldOrder } from '../../domain/fold-order.js';
+import { foldOrder } from '../../domain/order-machine.js';
 import type { Order } from '../../domain/order.js';
 import type { StoredOrder } from '../../ports/stores/tracking.js';
 import { appendJournal, journalStatements, type NewJournalEntry } from './journal-rows.js';

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
-import { foldOrder } from '../../domain/fold-order.js';
+import { foldOrder } from '../../domain/order-machine.js';
 import type { Order } from '../../domain/order.js';
 import type { Draft, HandedOut, KnownOrder, Placed } from '../../ports/stores/orders.js';
 import type { Address, Hex } from '../../types.js';

@@ -6,11 +6,11 @@ import {
   EMPTY_BODY_HASH,
   REQUEST_FIELDS,
   signingDomain,
+  type Keccak,
   type RequestDigest,
   type SignedRequest,
-} from '../../../core/access/typed-data.js';
+} from '../../../core/access/signature.js';
 import { CHAINS, chainBySlug, type ChainDefinition } from '../../../core/chains/chains.js';
-import type { Keccak } from '../../../core/access/signature.js';
 
 const SERVICE = 'Diamond Gateway';
 

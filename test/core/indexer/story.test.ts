@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { ChainEvent, OrderKey } from '../../../core/domain/chain-event.js';
-import { foldOrder } from '../../../core/domain/fold-order.js';
+import { foldOrder } from '../../../core/domain/order-machine.js';
 import type { Order } from '../../../core/domain/order.js';
 import type { Address, Hex } from '../../../core/types.js';
 import { applyFresh, applyLate, revertAbove } from '../../../core/indexer/apply-events.js';
