@@ -7,7 +7,7 @@ import { REQUEST_FIELDS, signingDomain } from '../core/access/signature.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';
-import { createClientReader } from '../http/client.js';
+import { createClientReader } from '../http/request.js';
 import { createResponseCache } from '../http/response-cache.js';
 import { venueOperation, type Operation } from '../native-api/operation.js';
 

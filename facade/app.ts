@@ -12,7 +12,7 @@ import { TEXT_TYPE, type Answer, type Client, type Endpoint, type ReadClient } f
 import { createExchangeHandler } from './exchange-handler.js';
 import { createInfoHandler } from './info/info-handler.js';
 import { announcesBody, linger, unknownPathText } from '../http/respond.js';
-import { collectBytes, PIECES_TEXT } from '../http/read-body.js';
+import { collectBytes, PIECES_TEXT } from '../http/request.js';
 
 /** Clients join their base URL and the last segment with one slash, two or none; some lose the chain when its slash is missing. */
 const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;

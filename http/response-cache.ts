@@ -2,7 +2,7 @@ import type { RequestListener } from 'node:http';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Cancel } from '../core/types.js';
 import { GatewayError } from '../core/errors.js';
-import { setClientHeaders, type ReadClient } from './client.js';
+import { setClientHeaders, type ReadClient } from './request.js';
 import { addWindows, announcesBody, CORS_HEADERS, JSON_TYPE, sendError, setCorsHeaders } from './respond.js';
 
 /** Trading sessions and rates change with time alone, so no reply is cached for longer. */

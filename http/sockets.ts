@@ -5,7 +5,7 @@ import type { Gateway, Venue } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 import type { Cancel } from '../core/types.js';
 import { CLOSE_CODES, createMessageRate, type Connection, type ConnectionListener, type SocketRoute } from '../core/stream/connection.js';
-import { createClientReader, type Client } from './client.js';
+import { createClientReader, type Client } from './request.js';
 import type { Upgrades } from './listen.js';
 
 /** A larger frame closes the connection with 1009. */

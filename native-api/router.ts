@@ -4,13 +4,11 @@ import type { Caller } from '../core/access/caller.js';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../core/gateway.js';
 import { MAX_WAIT_SECONDS, type Wait } from '../core/trading/wait-for-order.js';
-import { addressOf } from '../http/client.js';
-import { decodeInput } from './decode-input.js';
+import { addressOf, bodyOf } from '../http/request.js';
+import { decodeInput, textOf } from './wire/codec.js';
 import { isOwnAccount, type Operation } from './operation.js';
 import type { ResponseCache } from '../http/response-cache.js';
 import { addWindows, JSON_TYPE, sendBytes, unknownPathText } from '../http/respond.js';
-import { bodyOf } from '../http/read-body.js';
-import { textOf } from './wire/schema.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 

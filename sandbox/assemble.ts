@@ -7,7 +7,7 @@ import { orderSettings } from '../core/trading/order-variables.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import { readiness } from '../core/observability/readiness.js';
-import { traceSettings } from '../core/config/tracing.js';
+import { operatorSettings, traceSettings, type OperatorSettings } from '../core/config/operator.js';
 import { startGateway, startStore } from '../app/compose/gateway.js';
 import type { Lifecycle } from '../app/lifecycle.js';
 import { createProgress } from './banner.js';
@@ -24,7 +24,6 @@ import { GatewayError } from '../core/errors.js';
 import type { Address } from '../core/types.js';
 import type { DemoRole, SandboxAccounts } from './accounts.js';
 import { systemRandom } from '../core/adapters/system/clock.js';
-import { operatorSettings, type OperatorSettings } from '../core/config/operator.js';
 
 export interface AssembleOptions {
   readonly settings: SandboxSettings;

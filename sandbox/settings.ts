@@ -6,9 +6,8 @@ import { DATABASE_VARIABLES, DatabaseUrl } from '../core/config/database.js';
 import { FACADE_VARIABLES } from '../core/config/facade.js';
 import { ORDER_VARIABLES } from '../core/trading/order-variables.js';
 import { readReferrers, type Referrers } from '../core/trading/referrers.js';
-import { OPERATOR_VARIABLES, operatorProblems } from '../core/config/operator.js';
+import { OPERATOR_VARIABLES, operatorProblems, TRACING_VARIABLES } from '../core/config/operator.js';
 import { PAGE_VARIABLES } from '../core/config/pages.js';
-import { TRACING_VARIABLES } from '../core/config/tracing.js';
 import { CHAIN_SLUGS, chainBySlug, isChainSlug } from '../core/chains/chains.js';
 
 const Milliseconds = z.coerce

@@ -123,7 +123,7 @@ describe('time and randomness', () => {
     ['core/adapters/backend/backend-feed.ts', 'the spread of retries; tests give their own'],
     ['http/listen.ts', 'the ends of connections, and ids of requests that cannot be read'],
     ['http/respond.ts', 'the ends of connections'],
-    ['http/client.ts', 'ids of requests'],
+    ['http/request.ts', 'ids of requests'],
     ['relayer/command-client.ts', 'a command of the operator'],
   ]);
 

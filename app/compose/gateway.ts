@@ -24,7 +24,7 @@ import { measureOrders } from '../../core/indexer/measure-orders.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { createFacade, isFacadePath } from '../../facade/app.js';
 import { createApp } from '../../native-api/app.js';
-import { createClientReader } from '../../http/client.js';
+import { createClientReader } from '../../http/request.js';
 import type { Listening } from '../../http/listen.js';
 import { openRelayers } from './relayer.js';
 import { pageRouters } from './pages.js';

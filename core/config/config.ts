@@ -15,10 +15,17 @@ import {
 import { DATABASE_VARIABLES, databaseSettings, DatabaseUrl, type DatabaseConfig } from './database.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from '../trading/order-variables.js';
-import { OPERATOR_VARIABLES, operatorProblems, operatorSettings, type OperatorSettings } from './operator.js';
+import {
+  OPERATOR_VARIABLES,
+  operatorProblems,
+  operatorSettings,
+  traceSettings,
+  TRACING_VARIABLES,
+  type OperatorSettings,
+  type TraceSettings,
+} from './operator.js';
 import { PAGE_VARIABLES, type PublicPage } from './pages.js';
 import { walletCount } from './relayer.js';
-import { TRACING_VARIABLES, traceSettings, type TraceSettings } from './tracing.js';
 
 export { ConfigError, type ChainConfig, type DatabaseConfig, type Environment };
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CANDLE_INTERVALS, type Candle as CoreCandle } from '../../core/domain/candle.js';
 import { MARKET_GROUPS, TRADE_ACTIONS } from '../../core/domain/market.js';
-import { DecimalString, EpochMs, textOf } from './schema.js';
+import { DecimalString, EpochMs, textOf } from './codec.js';
 import { showCandle } from '../../core/markets/get-candles.js';
 import { createOnce } from '../../core/stream/shared.js';
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { isDecimal, type Decimal } from '../../core/domain/decimal.js';
 import { SESSIONS } from '../../core/domain/market.js';
 import { ORDER_REASONS, ORDER_TYPES } from '../../core/domain/order.js';
-import { AddressString, DecimalString, EpochMs, HexData } from './schema.js';
+import { AddressString, DecimalString, EpochMs, HexData } from './codec.js';
 import { Id, Order, Position, TxHash } from './account.js';
 import { AnyAddress } from './agents.js';
 import { MarketSymbol } from './markets.js';

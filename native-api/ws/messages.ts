@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { parseCredentials, type AgentCredentials } from '../../core/access/credential-headers.js';
 import { GatewayError } from '../../core/errors.js';
-import { issuesOf } from '../decode-input.js';
+import { issuesOf } from '../wire/codec.js';
 import { MAX_ISSUES, readStrictJson } from '../../http/strict-json.js';
 import { Addressed, Beat, ByKey, BySignature, Spoken, SUBSCRIPTIONS, type Channel, type Subscription } from '../wire/stream.js';
 import type { CandleInterval } from '../../core/domain/candle.js';

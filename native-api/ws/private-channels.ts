@@ -11,7 +11,7 @@ import { createOnce, type Held } from '../../core/stream/shared.js';
 import { readAtCursor, type AtCursor } from '../../core/stream/journal-stream.js';
 import type { PublishedState, StateSource } from '../../core/stream/state-source.js';
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
-import { textOf } from '../wire/schema.js';
+import { textOf } from '../wire/codec.js';
 import type { ChannelContext, OpenChannel } from './channel.js';
 import type { Frame } from './messages.js';
 

@@ -4,7 +4,7 @@ import type { Cancel } from '../../core/types.js';
 import { createConflated, mergeBy } from '../../core/stream/outbox.js';
 import { createOnce } from '../../core/stream/shared.js';
 import { Candle, MarketTrade, OrderBook, Price } from '../wire/markets.js';
-import { textOf } from '../wire/schema.js';
+import { textOf } from '../wire/codec.js';
 import type { OpenChannel } from './channel.js';
 
 const RECENT_TRADES = 100;

@@ -7,7 +7,7 @@ import { createBus } from '../../core/stream/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../core/gateway.js';
 import { createResponseCache, serveCached, type ResponseCache } from '../../http/response-cache.js';
 import { createHost } from '../../native-api/app.js';
-import { createClientReader } from '../../http/client.js';
+import { createClientReader } from '../../http/request.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { createManualClock } from '../harness/time/manual-clock.js';

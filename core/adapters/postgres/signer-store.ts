@@ -21,7 +21,7 @@ import { tryAgain } from './faults.js';
 import { ask, statement, type Values } from './statement.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf } from './take-nonce.js';
-import { factsOf, readFacts, type FactsRow } from './trader-facts.js';
+import { factsOf, readFacts, type FactsRow } from './exchange-sql.js';
 
 export interface SignerStoreOptions {
   readonly db: Knex;

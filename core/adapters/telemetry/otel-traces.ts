@@ -12,7 +12,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Clock } from '../../ports/clock.js';
 import type { Span, SpanStart, Tracer } from '../../observability/tracing.js';
-import type { TraceSettings } from '../../config/tracing.js';
+import type { TraceSettings } from '../../config/operator.js';
 import { currentSpan, runInSpan } from './log.js';
 
 export interface OtelTraces {

@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { createLogger, createRequestScopes } from '../../../core/adapters/telemetry/log.js';
 import { openOtelTraces, type OtelTraces } from '../../../core/adapters/telemetry/otel-traces.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
-import { TRACING_VARIABLES, traceSettings, type TraceSettings } from '../../../core/config/tracing.js';
+import { traceSettings, TRACING_VARIABLES, type TraceSettings } from '../../../core/config/operator.js';
 import { z } from 'zod';
 import { startOtlpReceiver } from '../../harness/servers/otlp-receiver.js';
 
