@@ -1,5 +1,5 @@
 import { zeroAddress } from 'viem';
-import { accessSettings } from '../core/access/request-access.js';
+import { accessSettings } from '../core/access/access-variables.js';
 import type { Config } from '../core/config/config.js';
 import { facadeSettings } from '../core/config/facade.js';
 import type { Gateway, Venue } from '../core/gateway.js';

@@ -2,7 +2,7 @@ import path from 'node:path';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
-import { accessSettings } from '../core/access/request-access.js';
+import { accessSettings } from '../core/access/access-variables.js';
 import { databaseLimits, poolSizeFor, type DatabaseConfig } from '../core/config/database.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES } from '../core/access/request-access.js';
+import { ENTRANCE_VARIABLES } from '../core/access/access-variables.js';
 import { LOG_LEVELS, Port } from '../core/config/config.js';
 import { ConfigError, describeIssues, openSource, type Environment, type SourceFiles } from '../core/config/source.js';
 import { DATABASE_VARIABLES, DatabaseUrl } from '../core/config/database.js';

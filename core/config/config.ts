@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { accessSettings, ENTRANCE_VARIABLES, type AccessSettings } from '../access/request-access.js';
+import { accessSettings, ENTRANCE_VARIABLES } from '../access/access-variables.js';
+import type { AccessSettings } from '../access/request-access.js';
 import { chainVariable } from '../chains/chains.js';
 import { HostUrl, readChains, type ChainConfig } from './chain.js';
 import {

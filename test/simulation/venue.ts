@@ -1,4 +1,4 @@
-import { accessSettings } from '../../core/access/request-access.js';
+import { accessSettings } from '../../core/access/access-variables.js';
 import type { Config } from '../../core/config/config.js';
 import { facadeSettings } from '../../core/config/facade.js';
 import { DEFAULT_LIMITS } from '../../core/config/database.js';
