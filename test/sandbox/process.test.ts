@@ -146,7 +146,7 @@ describe('a start that cannot succeed', () => {
   });
 
   it('because there is no temporary folder says so', () => {
-    const folder = path.resolve(import.meta.dirname, '../../sandbox/data-folder.ts');
+    const folder = path.resolve(import.meta.dirname, '../../sandbox/ground.ts');
     // Set inside, because the loader of sources would make the folder.
     const use = `process.env.TMPDIR = '/nowhere'; (await import(${JSON.stringify(folder)})).openDataFolder(undefined)`;
     const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', use], { encoding: 'utf8' });
