@@ -24,7 +24,7 @@ const FOREVER = 'public, max-age=31536000, immutable';
 const ASK_AGAIN = 'no-cache';
 const A_DAY = 'public, max-age=86400';
 
-export interface PagesOptions {
+interface PagesOptions {
   /** Asked until it finds them: `npm start` makes the pages while the gateway starts. Null: they are not built. */
   readonly findBuilt: () => BuiltPages | null;
   /** The pages that are switched on. */

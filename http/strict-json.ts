@@ -105,13 +105,13 @@ export const MAX_JSON_DEPTH = 32;
 /** Many times the size of the largest request of either front end. A schema reports every invalid item separately. */
 export const MAX_JSON_ITEMS = 20_000;
 
-export type BoundsFault = 'too-deep' | 'too-many';
+type BoundsFault = 'too-deep' | 'too-many';
 export const BOUNDS_TEXTS: Readonly<Record<BoundsFault, string>> = {
   'too-deep': `is nested deeper than ${MAX_JSON_DEPTH} levels`,
   'too-many': `has more than ${MAX_JSON_ITEMS} items`,
 };
 
-export interface JsonBounds {
+interface JsonBounds {
   readonly depth?: number;
   /** Commas outside of strings. */
   readonly items?: number;
@@ -156,7 +156,7 @@ function closingQuote(text: string, start: number): number {
   return text.length;
 }
 
-export type ParsedJson = { readonly value: unknown } | { readonly fault: 'not-json' | BoundsFault };
+type ParsedJson = { readonly value: unknown } | { readonly fault: 'not-json' | BoundsFault };
 
 /** `JSON.parse` for text from a client: it never throws, and its result is safe for recursive code. */
 export function parseJson(text: string, bounds?: JsonBounds): ParsedJson {

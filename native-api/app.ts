@@ -100,7 +100,7 @@ function receive({ access }: Gateway, clientOf: ReadClient, hasSandbox: boolean)
 /** nginx's status for a client that disconnected before the reply. */
 const CLIENT_GONE = 499;
 
-export interface Measuring {
+interface Measuring {
   readonly metrics: Metrics;
   readonly clock: Clock;
   readonly scopes: RequestScopes | null;

@@ -72,13 +72,13 @@ const onlyServed: RequestHandler = (request, response, next) => {
 };
 
 /** The facade in names; its rows belong to another folder. */
-export interface FacadeNames {
+interface FacadeNames {
   readonly infoTypes: readonly string[];
   readonly actions: readonly string[];
   readonly subscriptions: readonly string[];
 }
 
-export interface Described {
+interface Described {
   readonly name: string;
   /** `http://host:port` */
   readonly origin: string;

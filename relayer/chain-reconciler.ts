@@ -178,7 +178,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
 
 const isUnsent = ({ state }: RelayJob): boolean => state === 'numbered' || state === 'signed' || state === 'unknown';
 
-export interface ChainCountOptions {
+interface ChainCountOptions {
   readonly clock: Clock;
   readonly doubtMs: number;
   /** The nonce after the highest one assigned to a job. */
@@ -186,7 +186,7 @@ export interface ChainCountOptions {
 }
 
 /** Decides how far to trust a node's transaction count of a wallet: each nonce skipped by mistake must be paid for with a no-op. */
-export interface ChainCount {
+interface ChainCount {
   /** The next nonce, by the last accepted count. */
   believed(): number;
   /** Accepts a count, or returns how many transactions it has that the gateway did not send. `highest` is the highest open nonce. */

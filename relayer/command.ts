@@ -138,7 +138,7 @@ function joined(before: RotationReply, more: RotationReply): RotationReply {
   return { ...more, waiting, unknown, isDone: more.isDone && waiting.length === 0 && unknown === 0 };
 }
 
-export const COMMANDS = ['status', 'pause', 'resume', 'drain', 'drill', 'rotate'] as const;
+const COMMANDS = ['status', 'pause', 'resume', 'drain', 'drill', 'rotate'] as const;
 type CommandName = (typeof COMMANDS)[number];
 
 interface CommandArguments {

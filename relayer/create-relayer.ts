@@ -139,7 +139,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
 const isHandedOver = ({ state }: RelayJob): boolean => state === 'accepted' || isOver(state);
 
 /** A cached copy of a chain's switches, so that reading them needs no database query. */
-export interface WalletModes {
+interface WalletModes {
   of(wallet: Address): WalletMode;
   /** Resolves when the switches are loaded: before that nothing may be signed. */
   start(): Promise<void>;
@@ -150,7 +150,7 @@ export interface WalletModes {
 /** How long another replica's change may go unnoticed. */
 const LOOK_MS = 1_000;
 
-export interface BoardOptions {
+interface BoardOptions {
   /** Null: there are no switches, and every wallet runs. */
   readonly store: SwitchStore | null;
   readonly slug: ChainSlug;

@@ -192,7 +192,7 @@ const lower = (address: Address): Address => address.toLowerCase() as Address;
 
 const TOKEN_BYTES = 18;
 
-export interface SandboxOperator {
+interface SandboxOperator {
   readonly operator: OperatorSettings & { readonly token: () => string };
   /** The token published to local clients; null if the user configured one, which may be in use elsewhere. */
   readonly publicToken: string | null;

@@ -148,7 +148,7 @@ function forward(target: string, agent: Agent, incoming: IncomingMessage, body: 
   });
 }
 
-export interface Bridge {
+interface Bridge {
   client: WebSocket;
   /** The client's connection itself, to break it without a closing handshake. */
   socket: Socket;

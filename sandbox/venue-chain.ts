@@ -154,7 +154,7 @@ function startEngine({ definition, clock, log, blockMs, idleMs, dataDir, progres
   });
 }
 
-export interface FollowOptions {
+interface FollowOptions {
   readonly book: OrderBook;
   readonly log: Logger;
   readonly onBlock: (listener: (head: BlockHead) => void) => Cancel;

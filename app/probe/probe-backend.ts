@@ -114,7 +114,7 @@ const lookAtRows = (look: Looker, chainId: number, rows: readonly unknown[]) =>
   });
 
 /** Where a reply differs from what its parser reads: paths and types, never values. */
-export interface ShapeDifferences {
+interface ShapeDifferences {
   /** Read by the parser, but absent. */
   readonly missing: readonly string[];
   /** Present, but of another type. */

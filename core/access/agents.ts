@@ -168,7 +168,7 @@ function readMarkets(venue: Venue, markets: readonly string[]): readonly string[
 
 const CHECK_EVERY_MS = 60_000;
 /** A registration that did not become active within this time is removed; its trader can register the agent again at any time. */
-export const UNUSED_KEPT_MS = 7 * 86_400_000;
+const UNUSED_KEPT_MS = 7 * 86_400_000;
 /** Each check may cost an RPC call, so the number per round is bounded. */
 const MAX_PER_ROUND = 500;
 const BATCH_SIZE = 20;

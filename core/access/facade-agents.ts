@@ -168,7 +168,7 @@ function readName(signed: string): { name: string; expiresAt: number | null } {
 export const approvalEnd = (name: string): number | null => readName(name).expiresAt;
 
 /** What a trader signed to approve an agent of the facade. */
-export interface SignedApproval {
+interface SignedApproval {
   readonly signatureChainId: bigint;
   readonly network: 'Mainnet' | 'Testnet';
   readonly agent: Address;

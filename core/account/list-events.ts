@@ -45,7 +45,7 @@ export async function requireKnown({ store }: Gateway, venue: Venue, trader: Add
 }
 
 /** A position with the figures that events contain; price-dependent figures are only in the list of positions. */
-export interface JournalPosition {
+interface JournalPosition {
   id: string;
   market: string;
   pairIndex: number;
@@ -62,7 +62,7 @@ export interface JournalPosition {
 }
 
 /** Profit withdrawn from a position that stays open. */
-export interface Withdrawal {
+interface Withdrawal {
   id: number;
   positionId: string;
   market: string;
@@ -76,7 +76,7 @@ export interface Withdrawal {
 }
 
 /** A reorganisation reverted something; `now` is the current state, null where nothing is left. */
-export type Correction =
+type Correction =
   | { of: 'order'; id: string; now: Order | null }
   | { of: 'fill'; id: number; now: null }
   | { of: 'withdrawal'; id: number; now: null }

@@ -85,7 +85,7 @@ export const facadeSettings = (
 type RuleVariables = z.output<z.ZodObject<typeof RULE_VARIABLES>>;
 
 /** Default quota per trader where every trader may trade: otherwise any key could spend the relayer's coins without limit. */
-export const OPEN_DAILY_TRANSACTIONS = 500;
+const OPEN_DAILY_TRANSACTIONS = 500;
 
 /** Gas is free in a sandbox. */
 const ruleSettings = (variables: RuleVariables, { isSandbox }: { readonly isSandbox: boolean }): RuleSettings => ({

@@ -125,7 +125,7 @@ export function pairSession(
 
 /** New York wall time from the rule in force since 2007: summer time from the second Sunday of March to the first of November, 2:00. */
 
-export const MINUTE_MS = 60_000;
+const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = DAY_MINUTES * MINUTE_MS;
 
@@ -141,7 +141,7 @@ interface CalendarDay {
   readonly weekday: number;
 }
 
-export interface WallTime extends CalendarDay {
+interface WallTime extends CalendarDay {
   readonly minuteOfDay: number;
   readonly isSummerTime: boolean;
 }
@@ -204,7 +204,7 @@ export const dayAfter = (date: string): CalendarDay => dayOf(Date.parse(`${date}
  * protocol's own practice up to Good Friday 2026 and an assumption after it, and so is their closing at the same early hour. The
  * source's open flags come first, so an error here matters only while they are stale.
  */
-export interface Holiday {
+interface Holiday {
   readonly name: string;
   /** Minute of the New York day at which trading ends for that date; null = no trading at all. */
   readonly closesAt: number | null;

@@ -160,7 +160,7 @@ function createIdentification(venue: Venue): Identification {
 }
 
 /** Notes for the operator: functions the Diamond lacks, and values that differ from the published ones. The service uses the chain's values. */
-export function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals, ...asked }: ChainFacts): string[] {
+function factNotes({ definition }: Pick<Venue, 'definition'>, { missing, collaterals, ...asked }: ChainFacts): string[] {
   const ofCollaterals = collaterals === null ? [] : collateralDifferences(PUBLISHED_COLLATERALS[definition.slug], collaterals);
   const differences = [...ofCollaterals, ...referrerNotes(asked)];
   if (missing === null) return ['the Diamond does not list the functions it serves: they are unchecked', ...differences];

@@ -88,7 +88,7 @@ const describe = ({ price, base, usd, cumulativeUsd }: PricedLevel, rounding: 'f
 });
 
 /** Uses the later of block time and clock, because the contract counts volume by block time, which may be ahead. */
-export function momentOf({ clock, state }: Pick<Venue, 'clock' | 'state'>): Moment {
+function momentOf({ clock, state }: Pick<Venue, 'clock' | 'state'>): Moment {
   const now = BigInt(Math.floor(clock.now() / 1000));
   const head = state.head?.block;
   return { timestamp: head && head.timestamp > now ? head.timestamp : now, block: head?.number ?? 0n };

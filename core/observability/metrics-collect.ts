@@ -71,7 +71,7 @@ async function countFamilies({ store: { metrics } }: Gateway): Promise<MetricFam
 /** Counting reads a row of every account, some tens of ms for 200,000 of them, so the result is cached. */
 const DEPTH_KEPT_MS = 60_000;
 
-export interface JournalFamilies {
+interface JournalFamilies {
   /** From the database: the same on every replica. */
   depth(): Promise<MetricFamily>;
   /** Of this replica. Reads memory only, because it matters most while the database does not answer. */

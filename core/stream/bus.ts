@@ -31,7 +31,7 @@ export function createBus<Events extends object>(onFault: (kind: keyof Events, e
 }
 
 /** Publishes items to listeners. A listener that throws does not affect the others. */
-export interface Topic<Item> {
+interface Topic<Item> {
   readonly listen: (listener: (item: Item) => void) => Cancel;
   readonly publish: (item: Item) => void;
 }
@@ -41,7 +41,7 @@ export function createTopic<Item>(name: string, log: Logger): Topic<Item> {
   return { listen: (listener) => bus.on('item', listener), publish: (item) => bus.emit('item', item) };
 }
 
-export interface CrowdTopic<Item> {
+interface CrowdTopic<Item> {
   readonly listen: (listener: (item: Item) => void) => Cancel;
   /** Resolves when every listener that was subscribed at the call and still is has been called. */
   readonly publish: (item: Item) => Promise<void>;

@@ -23,7 +23,7 @@ function byChain(entries: readonly JournalEntry[]): Map<string, JournalEntry[]> 
   return chains;
 }
 
-export type EntriesListener = (entries: readonly JournalEntry[]) => void;
+type EntriesListener = (entries: readonly JournalEntry[]) => void;
 
 /** Distributes new journal entries to the watched accounts, with one bus listener for all of them. */
 export interface JournalHub {

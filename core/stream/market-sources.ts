@@ -118,7 +118,7 @@ export interface TradeSource {
   readonly stop: Cancel;
 }
 
-export interface TradeListener {
+interface TradeListener {
   readonly onPast: (trades: readonly ShownTrade[]) => void;
   readonly onTrade: (trade: ShownTrade) => void;
   /** The history could not be read; nothing more is sent. */

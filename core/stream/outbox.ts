@@ -127,7 +127,7 @@ export function createOutbox(line: Pick<Connection, 'send'>, limits: OutboxLimit
   };
 }
 
-export interface Conflated<Change> {
+interface Conflated<Change> {
   readonly publish: (change: Change) => void;
   readonly stop: Cancel;
 }
@@ -166,7 +166,7 @@ export const mergeBy =
     ...new Map([...earlier, ...later].map((item) => [keyOf(item), item])).values(),
   ];
 
-export interface KeyedOutbox {
+interface KeyedOutbox {
   /** A later frame of the same key replaces one that was not sent yet. */
   put(key: string, text: string): void;
   readonly stop: Cancel;

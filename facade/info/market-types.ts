@@ -154,7 +154,7 @@ interface MarginTable {
   readonly marginTiers: readonly { readonly lowerBound: string; readonly maxLeverage: number }[];
 }
 
-export interface Meta {
+interface Meta {
   readonly universe: readonly {
     readonly szDecimals: number;
     readonly name: string;

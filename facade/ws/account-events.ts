@@ -120,7 +120,7 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
   };
 }
 
-export interface Liquidation {
+interface Liquidation {
   readonly lid: number;
   readonly liquidator: string;
   readonly liquidated_user: string;

@@ -41,8 +41,8 @@ const Frame = z.discriminatedUnion('method', [
 ]);
 
 /** Every subscription is echoed in full, because clients compare the echo; this bounds what is echoed and stored. */
-export const MAX_SUBSCRIPTION_BYTES = 2_048;
-export const MAX_SUBSCRIPTION_DEPTH = 8;
+const MAX_SUBSCRIPTION_BYTES = 2_048;
+const MAX_SUBSCRIPTION_DEPTH = 8;
 /** Longer frames are not echoed in full in a refusal. */
 const LONGEST_ECHO = 2_048;
 const SHOWN_OF_LONG = 200;

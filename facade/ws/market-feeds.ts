@@ -16,7 +16,7 @@ export interface ChartKey {
   readonly interval: SnapshotInterval;
 }
 
-export interface CandleFrame {
+interface CandleFrame {
   /** Identifies the candle; a later frame of it replaces an earlier one. */
   readonly key: string;
   readonly text: string;

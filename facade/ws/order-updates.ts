@@ -130,7 +130,7 @@ function showNative({ venue, universe }: AccountContext, seen: SeenOrder, fills:
   return { order: showOrder(venue.feed.config(), asset, seen, { filled }), status: statusOf(order), statusTimestamp: order.updatedAt };
 }
 
-export interface TriggerUpdates {
+interface TriggerUpdates {
   begin(account: AccountContext): Promise<void>;
   describe(account: AccountContext): Promise<OrderWithStatus[]>;
   /** Whether a level of the last list is still being sent, and may end without a journal entry. */

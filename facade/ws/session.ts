@@ -136,7 +136,7 @@ function openSession({ gateway, feeds, line, peer, limits, info, exchange }: Ses
   };
 }
 
-export interface FacadeSocketParts {
+interface FacadeSocketParts {
   readonly streamOf: (venue: Venue) => VenueStream;
   readonly responses: ResponseCache;
   /** Null without a relayer: posts can only read then. */

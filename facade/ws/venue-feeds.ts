@@ -116,7 +116,7 @@ interface AccountCache {
   readonly stop: Cancel;
 }
 
-export interface AccountCacheOptions {
+interface AccountCacheOptions {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly journal: JournalHub;

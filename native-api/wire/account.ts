@@ -161,7 +161,7 @@ export const ReadinessQuery = z.strictObject({
     .optional(),
 });
 
-export const NotificationItem = z
+const NotificationItem = z
   .object({
     id: z.int(),
     kind: z.enum(NOTIFICATION_KINDS),

@@ -7,7 +7,7 @@ import { Addressed, Beat, ByKey, BySignature, Spoken, SUBSCRIPTIONS, type Channe
 import type { CandleInterval } from '../../core/domain/candle.js';
 
 /** Longer than any valid message. */
-export const MESSAGE_LIMIT_BYTES = 16 * 1024;
+const MESSAGE_LIMIT_BYTES = 16 * 1024;
 
 export type ClientMessage =
   | { readonly op: 'subscribe' | 'unsubscribe'; readonly asked: Subscription }

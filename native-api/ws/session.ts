@@ -193,7 +193,7 @@ function openSession({ gateway, stream, line, peer, limits }: SessionOptions): C
 const knownError = (error: unknown): GatewayError | null => (error instanceof GatewayError ? error : null);
 
 /** The subscriptions of one connection. */
-export interface Subscriptions {
+interface Subscriptions {
   has(topic: Topic): boolean;
   /** Throws if the connection's limit is reached. */
   refuseFull(): void;

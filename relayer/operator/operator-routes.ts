@@ -24,7 +24,7 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   ...ROTATION_ROUTES,
 ];
 
-export interface OperatorAccessOptions {
+interface OperatorAccessOptions {
   readonly gateway: Gateway;
   /** Null: the operator routes do not exist, and replies do not reveal them. */
   readonly token: (() => string) | null;
@@ -123,7 +123,7 @@ function operatorGuard(token: string): RequestHandler {
   };
 }
 
-export interface MetricsAccessOptions {
+interface MetricsAccessOptions {
   readonly settings: Pick<OperatorSettings, 'token' | 'metricsToken' | 'areMetricsPublic'>;
   readonly render: () => Promise<{ readonly type: string; readonly bytes: Buffer }>;
 }

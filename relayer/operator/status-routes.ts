@@ -116,7 +116,7 @@ interface WalletFigures {
 }
 
 /** What a wallet may spend and has spent in this UTC day. */
-export interface WalletBudget {
+interface WalletBudget {
   readonly setting: 'fixed' | 'half' | 'unlimited';
   /** Wei; null: unlimited, or half of a balance that no lane has read yet today. */
   readonly budgetWei: bigint | null;

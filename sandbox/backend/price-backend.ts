@@ -134,9 +134,9 @@ async function send(request: IncomingMessage, response: ServerResponse, { status
   response.end(bytes);
 }
 
-export type PriceProtocol = 'v3' | 'v4';
+type PriceProtocol = 'v3' | 'v4';
 
-export interface PriceStream {
+interface PriceStream {
   add(socket: WebSocket, protocol: PriceProtocol): void;
   /** Pauses everything, including heartbeats; the sockets stay open. */
   readonly setPaused: (paused: boolean) => void;

@@ -148,7 +148,7 @@ export interface BlockRecord {
 }
 
 /** Consecutive blocks without transactions: one character per block, the seconds since its parent in base 36. */
-export interface EmptyRecord {
+interface EmptyRecord {
   kind: 'empty';
   gaps: string;
   hash: Hex;
@@ -160,13 +160,13 @@ export interface AdminRecord {
   params: readonly unknown[];
 }
 
-export interface WarpRecord {
+interface WarpRecord {
   kind: 'warp';
   seconds: number;
 }
 
 /** Blocks above `to` are removed; admin calls made since stay, as they are not part of a block. */
-export interface ReorgRecord {
+interface ReorgRecord {
   kind: 'reorg';
   to: number;
 }

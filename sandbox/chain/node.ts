@@ -144,7 +144,7 @@ export async function createChainNode(options: ChainNodeOptions): Promise<Runnin
 }
 
 /** Mines one block after the other, never two at once, at a pace that depends on the pending transactions. */
-export interface Miner {
+interface Miner {
   start(): void;
   /** Resolves when no block is being mined. */
   stop(): Promise<void>;
@@ -152,7 +152,7 @@ export interface Miner {
   wake(): void;
 }
 
-export interface MinerOptions {
+interface MinerOptions {
   readonly clock: Clock;
   /** The current time between two blocks. */
   readonly paceMs: () => number;

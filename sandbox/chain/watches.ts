@@ -146,7 +146,7 @@ export function createFilters(events: ChainEvents, clock: Clock): Filters {
 }
 
 /** Which logs a filter or subscription matches, with the semantics of eth_getLogs. */
-export type Criteria = (log: RpcLog) => boolean;
+type Criteria = (log: RpcLog) => boolean;
 
 interface Given {
   address?: unknown;

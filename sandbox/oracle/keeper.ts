@@ -146,7 +146,7 @@ const AGE = { near: 5, far: 60 } as const;
 /** Further arguments of the contract's view. */
 const LIVE_TRADE = { additionalFeeCollateral: 0n, partialCloseMultiplier: 10n ** 18n, beforeOpened: false } as const;
 
-export interface LiquidationsOptions {
+interface LiquidationsOptions {
   readonly diamond: Address;
   readonly client: PublicClient;
   readonly chainTime: () => number;
@@ -154,7 +154,7 @@ export interface LiquidationsOptions {
 }
 
 /** A position's liquidation price, read from the contract if the cached one is too old. */
-export type LiquidationPrice = (trade: WatchedTrade, oraclePrice: bigint) => Promise<bigint>;
+type LiquidationPrice = (trade: WatchedTrade, oraclePrice: bigint) => Promise<bigint>;
 
 function createLiquidationPrice({ diamond, client, chainTime, onKnown }: LiquidationsOptions): LiquidationPrice {
   /** Keyed by object: a changed trade is a new object. */

@@ -102,7 +102,7 @@ export interface Level {
   readonly level: bigint;
 }
 
-export interface TriggerLevel extends Level {
+interface TriggerLevel extends Level {
   readonly trigger: Trigger;
 }
 
@@ -113,7 +113,7 @@ const STOP: Trigger = { orderType: 3, name: 'stop' };
 const TAKE_PROFIT: Trigger = { orderType: 4, name: 'take profit' };
 const STOP_LOSS: Trigger = { orderType: 5, name: 'stop loss' };
 
-export const isReached = ({ side, level }: Level, price: bigint): boolean => (side === 'below' ? price <= level : price >= level);
+const isReached = ({ side, level }: Level, price: bigint): boolean => (side === 'below' ? price <= level : price >= level);
 
 /** The levels of a trade, by priority. A limit waits for a better price, a stop for a worse one. */
 export function levelsOf({ tradeType, long, openPrice, tp, sl }: Triggered): TriggerLevel[] {

@@ -82,12 +82,12 @@ function retryAfterOf(error: unknown): number | null {
   return error instanceof ShapeError ? 0 : null;
 }
 
-export interface FairQueue {
+interface FairQueue {
   /** Runs when its queue has its turn; null when the queue or the total is full. */
   take<Result>(line: string, work: () => Promise<Result>): Promise<Result> | null;
 }
 
-export interface QueueLimits {
+interface QueueLimits {
   readonly perLine: number;
   readonly total: number;
 }

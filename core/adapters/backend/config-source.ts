@@ -146,7 +146,7 @@ const LAST_RETRY_MS = 30_000;
 /** Hints may come with every trade; they trigger snapshots at most this often. */
 const HINT_INTERVAL_MS = 5_000;
 
-export interface SnapshotLoop {
+interface SnapshotLoop {
   /** Resolves after the first attempt, successful or not. */
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -155,7 +155,7 @@ export interface SnapshotLoop {
   fault(): string | null;
 }
 
-export interface SnapshotLoopOptions {
+interface SnapshotLoopOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly random: () => number;

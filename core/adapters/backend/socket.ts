@@ -113,7 +113,7 @@ function parseFrame(data: Buffer): unknown {
   }
 }
 
-export interface Backoff {
+interface Backoff {
   /** The wait after one more failure. `atLeastMs` is upstream's retry-after. */
   readonly next: (atLeastMs?: number) => number;
   readonly reset: () => void;

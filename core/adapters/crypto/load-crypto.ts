@@ -49,7 +49,7 @@ function publicKeyAddress(keccak: Keccak, publicKey: Uint8Array): Address {
   return address;
 }
 
-export interface Secp256k1Addon {
+interface Secp256k1Addon {
   ecdsaRecover(signature: Uint8Array, recoveryId: number, digest: Uint8Array, compressed: boolean, output: Uint8Array): Uint8Array;
   ecdsaSign(digest: Uint8Array, key: Uint8Array): { readonly signature: Uint8Array; readonly recid: number };
 }
@@ -78,7 +78,7 @@ export async function loadKeccak(): Promise<Keccak> {
   return (bytes) => hasher.init().update(bytes).digest('binary');
 }
 
-export interface NativeSigning {
+interface NativeSigning {
   readonly keccak: Keccak;
   /** RFC 6979, low s: the same bytes as every other implementation. */
   readonly sign: (digest: Uint8Array, key: Uint8Array) => { readonly compact: Uint8Array; readonly yParity: 0 | 1 };

@@ -190,7 +190,7 @@ function deliver(entries: readonly Entry[], endpoint: Endpoint, answers: readonl
   }
 }
 
-export type Sent = { readonly answers: readonly RpcAnswer[] } | { readonly fault: string };
+type Sent = { readonly answers: readonly RpcAnswer[] } | { readonly fault: string };
 
 interface RpcSender {
   /** Sends all calls to this node, in as many requests as it needs, and records its health. Never throws. */
@@ -203,7 +203,7 @@ const CHAIN_ID: RpcCall = { method: 'eth_chainId' };
 const BLOCK_NUMBER: RpcCall = { method: 'eth_blockNumber' };
 const LOOK_MS = 3_000;
 
-export interface RpcSenderParts {
+interface RpcSenderParts {
   readonly chainId: number;
   readonly slug: string;
   readonly clock: Clock;

@@ -90,7 +90,7 @@ export function withFaults<Given extends Methods>(methods: Given): Given {
   return Object.fromEntries(wrapped) as Given;
 }
 
-export const STORE_START_PROBLEMS = [
+const STORE_START_PROBLEMS = [
   'unsupported',
   'package-missing',
   'folder-unusable',
@@ -101,7 +101,7 @@ export const STORE_START_PROBLEMS = [
   'migration-failed',
   'interrupted',
 ] as const;
-export type StoreStartProblem = (typeof STORE_START_PROBLEMS)[number];
+type StoreStartProblem = (typeof STORE_START_PROBLEMS)[number];
 
 /** Why the database cannot be used. */
 export class StoreStartError extends StartError {

@@ -207,7 +207,7 @@ export async function leaseHolder(db: Knex, name: string): Promise<LeaseHolder |
   return row ? { host: row.host, connection: row.pid, since: Number(row.since) } : null;
 }
 
-export interface LeaseHolder {
+interface LeaseHolder {
   readonly host: string | null;
   readonly connection: number;
   readonly since: number;

@@ -171,7 +171,7 @@ const MINUTE = `(
     order by (state ->> 'createdAt')::bigint desc limit cast(:most as integer)) as newest)`;
 
 /** Weight of a reverted transaction in the daily quota: it costs the relayer as much as any other, and its trader nothing. */
-export const REVERTED_COUNTS = 10;
+const REVERTED_COUNTS = 10;
 
 /** Refused jobs cost nothing. */
 const SENT = `

@@ -62,7 +62,7 @@ const asMetric = (family: MetricFamily): Parameters<Registry['registerMetric']>[
 
 const RESOLUTION_MS = 10;
 const NANOSECONDS = 1e9;
-export const DELAY_QUANTILES = [0.5, 0.99, 1] as const;
+const DELAY_QUANTILES = [0.5, 0.99, 1] as const;
 
 /** Starts measuring. Each call returns the delays since the previous call, in seconds by quantile. */
 function watchEventLoop(): () => readonly { readonly quantile: number; readonly seconds: number }[] {

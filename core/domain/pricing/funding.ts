@@ -115,7 +115,7 @@ export function accruedFunding(
 const HOUR = 3600n;
 
 /** 1e18 percent per hour; positive is paid by that side, negative received. */
-export interface HourlyRates {
+interface HourlyRates {
   readonly fundingLong: bigint;
   readonly fundingShort: bigint;
   /** Both sides pay it. */

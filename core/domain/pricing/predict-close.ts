@@ -45,7 +45,7 @@ export function predictClose(context: PriceContext, request: CloseRequest): Clos
   return { cancelReason, impact, pnlP, closingFee, liquidationPrice: liqPrice, sentToTrader };
 }
 
-export interface DecreaseRequest {
+interface DecreaseRequest {
   readonly trade: StoredTrade;
   readonly account: TradeAccount;
   /** Exactly one of the two is not 0. Less collateral keeps the leverage, less leverage keeps the collateral. */
@@ -56,7 +56,7 @@ export interface DecreaseRequest {
   readonly maxSlippageP: bigint;
 }
 
-export interface DecreaseValues {
+interface DecreaseValues {
   readonly isLeverageUpdate: boolean;
   readonly positionSizeCollateralDelta: bigint;
   readonly impact: PriceImpact;
@@ -73,7 +73,7 @@ export interface DecreaseValues {
   readonly newLiquidationPrice: bigint;
 }
 
-export interface DecreaseOutcome {
+interface DecreaseOutcome {
   readonly cancelReason: CancelReason;
   readonly values: DecreaseValues;
 }

@@ -138,10 +138,10 @@ const freePort = (): Promise<number> =>
     });
   });
 
-export const SERVER_STATES = ['running', 'restarting', 'stopped', 'failed'] as const;
+const SERVER_STATES = ['running', 'restarting', 'stopped', 'failed'] as const;
 type ServerState = (typeof SERVER_STATES)[number];
 
-export interface Supervision {
+interface Supervision {
   /** On the same port, so that the pool reconnects to the new server. */
   readonly restart: (port: number, stopping: AbortSignal) => Promise<Server>;
   readonly clock: Clock;
@@ -149,7 +149,7 @@ export interface Supervision {
   readonly onFailure: (error: StoreStartError) => void;
 }
 
-export interface Supervised {
+interface Supervised {
   readonly state: () => ServerState;
   readonly pid: () => number | null;
   readonly stop: () => Promise<void>;
