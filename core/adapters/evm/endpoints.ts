@@ -211,7 +211,7 @@ function createCallCounter(): CallCounter {
  * Cause of a JSON-RPC error. `question`: every node would return it. `elsewhere`: this node lacks what another may have. `rest`: this node
  * fails or limits us, and must rest.
  */
-const TROUBLES = ['question', 'elsewhere', 'rest'] as const;
+export const TROUBLES = ['question', 'elsewhere', 'rest'] as const;
 type Trouble = (typeof TROUBLES)[number];
 
 const CONTRACT = /revert|invalid opcode|out of gas|stack (?:under|over)flow|invalid jump|vm execution error|write protection/i;

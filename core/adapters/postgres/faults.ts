@@ -90,7 +90,7 @@ export function withFaults<Given extends Methods>(methods: Given): Given {
   return Object.fromEntries(wrapped) as Given;
 }
 
-const STORE_START_PROBLEMS = [
+export const STORE_START_PROBLEMS = [
   'unsupported',
   'package-missing',
   'folder-unusable',

@@ -78,7 +78,7 @@ const POLL_MS = { listening: 1_000, polling: 200 } as const;
 const RECONNECT_MS = { first: 50, most: 2_000 } as const;
 
 /** Publishes entries that any replica commits from now on. Fails only if the current position cannot be read. */
-async function listenToJournal(
+export async function listenToJournal(
   { db, createClient, clock, log }: ListenerParts,
   publish: (entries: readonly JournalEntry[]) => void,
 ): Promise<JournalListener> {

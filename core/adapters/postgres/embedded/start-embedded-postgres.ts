@@ -138,7 +138,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-const SERVER_STATES = ['running', 'restarting', 'stopped', 'failed'] as const;
+export const SERVER_STATES = ['running', 'restarting', 'stopped', 'failed'] as const;
 type ServerState = (typeof SERVER_STATES)[number];
 
 interface Supervision {
