@@ -7,7 +7,7 @@ const { createLogger } = await built<typeof import('../core/adapters/telemetry/l
 const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
 const { createLifecycle } = await built<typeof import('../app/lifecycle.js')>('app/lifecycle.js');
 const { createProgress } = await built<typeof import('../sandbox/banner.js')>('sandbox/banner.js');
-const { openDataFolder } = await built<typeof import('../sandbox/ground.js')>('sandbox/ground.js');
+const { openDataFolder } = await built<typeof import('../sandbox/data-folder.js')>('sandbox/data-folder.js');
 const { readSandboxSettings } = await built<typeof import('../sandbox/settings.js')>('sandbox/settings.js');
 const { startVenue } = await built<typeof import('../sandbox/venue.js')>('sandbox/venue.js');
 

@@ -1,6 +1,6 @@
+import { formatEther } from 'viem/utils';
 import { nextDay } from '../core/domain/relay/guardrails.js';
 import { dayOf } from '../core/ports/stores/gas.js';
-import { formatNative } from '../core/domain/native-amount.js';
 import type { DailyBudgetSetting } from '../core/config/relayer.js';
 import { isOver, type Refusal, type RelayJob, type RelayStore } from '../core/ports/stores/relay.js';
 import type { ChainSlug } from '../core/chains/chains.js';
@@ -108,7 +108,7 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
       const budget = budgetOf(day);
       if (day.spent + committed() + maxCostWei <= budget) return null;
       await report(true, day);
-      const note = `the relayer has used its budget of ${formatNative(budget)} for today; cancels and closes are still sent`;
+      const note = `the relayer has used its budget of ${formatEther(budget)} for today; cancels and closes are still sent`;
       return { reason: 'budget', note };
     },
     begin: (id, maxCostWei) => void underWay.set(id, maxCostWei),

@@ -12,7 +12,7 @@ import { createPriceBackend, createPriceControls } from './backend/price-backend
 import { createPriceWalk, MAX_PRICE, type PriceWalk } from './backend/price-walk.js';
 import type { Progress } from './banner.js';
 import type { BackendAddresses, SandboxControls } from './controls.js';
-import type { DataFolder } from './ground.js';
+import type { DataFolder } from './data-folder.js';
 import { SANDBOX_MARKETS } from './markets.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenueChain, type VenueChain } from './venue-chain.js';

@@ -26,7 +26,10 @@ const STEPS = [
   },
 ].filter(({ inputs: [first] }) => existsSync(path.join(root, first)));
 /** Made only when named. */
-const ON_REQUEST = [{ name: 'modules', inputs: FOLDERS, make: transpileModules }];
+const ON_REQUEST = [
+  { name: 'modules', inputs: FOLDERS, make: transpileModules },
+  { name: 'simulator', inputs: [...FOLDERS, 'test', 'scripts/simulate.ts'], make: bundleSimulator },
+];
 
 const OURS = {
   absWorkingDir: root,
@@ -101,6 +104,19 @@ const leftInPackages = {
 async function transpileModules(esbuild) {
   const entryPoints = FOLDERS.flatMap(filesIn).filter((name) => name.endsWith('.ts'));
   const { metafile } = await esbuild.build({ ...OURS, entryPoints, outdir: 'dist/modules', metafile: true });
+  return Object.keys(metafile.outputs);
+}
+
+/** One program: the loader that runs sources works on a thread, so its answers would come at any moment of a simulation. */
+async function bundleSimulator(esbuild) {
+  const { metafile } = await esbuild.build({
+    ...OURS,
+    entryPoints: ['scripts/simulate.ts'],
+    outfile: 'dist/simulate.mjs',
+    bundle: true,
+    packages: 'external',
+    metafile: true,
+  });
   return Object.keys(metafile.outputs);
 }
 

@@ -11,12 +11,12 @@ const ALLOWED: readonly { folder: string; sees: readonly string[]; packages?: re
     sees: ['core/types.ts', 'core/errors.ts', 'core/domain', 'core/chains', 'core/access', 'core/config', 'core/observability'],
   },
   { folder: 'core/adapters', sees: ['core'] },
-  { folder: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem'] },
+  { folder: 'core', sees: [], packages: ['zod', 'viem/utils', 'viem', 'lru-cache'] },
   { folder: 'http', sees: ['core'], packages: ['express', 'ws', 'node:'] },
   { folder: 'native-api', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', 'node:'] },
-  { folder: 'facade', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', '@msgpack/msgpack', 'node:'] },
+  { folder: 'facade', sees: ['core', 'http'], packages: ['express', 'ws', 'zod', 'viem', '@msgpack/msgpack', 'lru-cache', 'node:'] },
   // The routes of the operator never see a key, so of the relayer they see only its port.
-  { folder: 'relayer/operator', sees: ['core', 'http'], packages: ['express', 'zod', 'prom-client', 'node:'] },
+  { folder: 'relayer/operator', sees: ['core', 'http'], packages: ['express', 'zod', 'viem/utils', 'prom-client', 'node:'] },
   {
     folder: 'relayer',
     sees: ['core/types.ts', 'core/errors.ts', 'core/ports', 'core/domain', 'core/chains', 'core/config', 'core/observability'],

@@ -12,13 +12,6 @@ export function toUnits(text: string, decimals: number): bigint | null {
   return sign === '-' ? -units : units;
 }
 
-export function toText(units: bigint, decimals: number): string {
-  const digits = (units < 0n ? -units : units).toString().padStart(decimals + 1, '0');
-  const whole = digits.slice(0, digits.length - decimals);
-  const fraction = digits.slice(digits.length - decimals).replace(/0+$/, '');
-  return `${units < 0n ? '-' : ''}${whole}${fraction === '' ? '' : `.${fraction}`}`;
-}
-
 export const divideUp = (numerator: bigint, denominator: bigint): bigint => (numerator + denominator - 1n) / denominator;
 
 /** Whether two amounts differ by at most `millionths` of the expected one, plus whole units of rounding. */

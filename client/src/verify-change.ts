@@ -1,6 +1,7 @@
+import { formatUnits } from 'viem/utils';
 import type { UpdateOrderRequest, UpdatePositionRequest } from './api.js';
 import type { CollateralOnChain, StoredTrade } from './chain-reader.js';
-import { divideUp, isWithin, toText } from './decimal.js';
+import { divideUp, isWithin } from './decimal.js';
 import type { Call } from './decode-calls.js';
 import { ClientError, requireSame, VerificationError } from './errors.js';
 import {
@@ -148,8 +149,8 @@ function requireSameSize(
     throw new VerificationError(
       'SIZE',
       'the order would have another size',
-      toText(expected, decimals),
-      toText(collateralAmount, decimals),
+      formatUnits(expected, decimals),
+      formatUnits(collateralAmount, decimals),
     );
 }
 

@@ -1,6 +1,7 @@
+import { formatUnits } from 'viem/utils';
 import type { CreateOrderRequest, Hex, Operations } from './api.js';
 import type { ChainReader, CollateralOnChain, StoredTrade } from './chain-reader.js';
-import { divideUp, isWithin, toText, toUnits } from './decimal.js';
+import { divideUp, isWithin, toUnits } from './decimal.js';
 import { ClientError, requireSame, VerificationError, type Reason } from './errors.js';
 
 /** Operations whose reply has a transaction for the agent to sign. */
@@ -79,7 +80,8 @@ export const DEFAULT_ORDER_SLIPPAGE = DEFAULT_SLIPPAGE_P;
 export const symbolOf = (market: string): string => market.toUpperCase().replace('-', '/');
 
 export function requirePrice(reason: Reason, sentence: string, asked: bigint, found: bigint): void {
-  if (asked !== found) throw new VerificationError(reason, sentence, toText(asked, PRICE_DECIMALS), toText(found, PRICE_DECIMALS));
+  if (asked !== found)
+    throw new VerificationError(reason, sentence, formatUnits(asked, PRICE_DECIMALS), formatUnits(found, PRICE_DECIMALS));
 }
 
 /** In millionths. */
@@ -102,7 +104,7 @@ export function requireOwnBound({ type, price }: Pick<CreateOrderRequest, 'type'
 
 export function requireNear(context: Context, sentence: string, reference: bigint, found: bigint): void {
   if (!isWithin(reference, found, toleranceOf(context), 1n))
-    throw new VerificationError('PRICE', sentence, toText(reference, PRICE_DECIMALS), toText(found, PRICE_DECIMALS));
+    throw new VerificationError('PRICE', sentence, formatUnits(reference, PRICE_DECIMALS), formatUnits(found, PRICE_DECIMALS));
 }
 
 export async function requireMarket({ reader }: Context, market: string, pairIndex: number): Promise<void> {
@@ -153,7 +155,7 @@ export function requireSize(context: Context, sized: Sized, found: bigint): void
   const base = units('size', sized.size, BASE_DECIMALS);
   const divisor = collateralUsd * leverage * 10n ** BigInt(PRICE_DECIMALS + BASE_DECIMALS);
   const expected = divideUp(base * price * 10n ** BigInt(collateral.decimals) * 1_000n * 10n ** 8n, divisor);
-  const show = (amount: bigint): string => `${toText(amount, collateral.decimals)} ${collateral.symbol}`;
+  const show = (amount: bigint): string => `${formatUnits(amount, collateral.decimals)} ${collateral.symbol}`;
   if (!isWithin(expected, found, tolerance + COLLATERAL_DRIFT, 1n))
     throw new VerificationError('SIZE', 'the collateral is not that of the size', show(expected), show(found));
   requireAffordable(context, collateral, found);
@@ -167,6 +169,6 @@ export function requireAffordable({ limits }: Context, collateral: CollateralOnC
       'SIZE',
       'the order takes more collateral than allowed',
       limits.maxCollateral,
-      toText(amount, collateral.decimals),
+      formatUnits(amount, collateral.decimals),
     );
 }

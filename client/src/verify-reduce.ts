@@ -1,6 +1,7 @@
+import { formatUnits } from 'viem/utils';
 import type { ClosePositionRequest, CreateOrderRequest } from './api.js';
 import type { StoredTrade } from './chain-reader.js';
-import { isWithin, toText } from './decimal.js';
+import { isWithin } from './decimal.js';
 import type { Call } from './decode-calls.js';
 import { ClientError, requireSame, VerificationError } from './errors.js';
 import {
@@ -154,7 +155,12 @@ const WHOLE_TOLERANCE = 20_000n;
 
 function requireSizes(asked: bigint, found: bigint, tolerance: bigint): void {
   if (!isWithin(asked, found, tolerance, TOKEN_UNITS / 10n ** 8n))
-    throw new VerificationError('SIZE', 'the transaction closes another size', toText(asked, BASE_DECIMALS), toText(found, BASE_DECIMALS));
+    throw new VerificationError(
+      'SIZE',
+      'the transaction closes another size',
+      formatUnits(asked, BASE_DECIMALS),
+      formatUnits(found, BASE_DECIMALS),
+    );
 }
 
 /** What all closings close together must be the size; without one, the whole of the one position. */

@@ -1,5 +1,6 @@
+import { formatUnits } from 'viem/utils';
 import type { StoredTrade } from './chain-reader.js';
-import { isWithin, toText } from './decimal.js';
+import { isWithin } from './decimal.js';
 import { requireSame, VerificationError } from './errors.js';
 import {
   leverageUnits,
@@ -39,7 +40,7 @@ export async function baseOf({ reader }: Context, trade: StoredTrade): Promise<b
   return (token * (await reader.collateralPriceUsd(collateral.index))) / 10n ** 8n;
 }
 
-const price = (units: bigint): string => toText(units, PRICE_DECIMALS);
+const price = (units: bigint): string => formatUnits(units, PRICE_DECIMALS);
 const is = (index: number, what: string): string => `index ${index} on chain is not the one that was named: its ${what} differs`;
 
 async function requireLikeness(
@@ -74,7 +75,7 @@ export async function requireResting(context: Context, view: OrderView, trade: S
   if (view.size === undefined) return;
   const [asked, found] = [units('size', view.size, BASE_DECIMALS), await baseOf(context, trade)];
   if (!isWithin(asked, found, SIZE_LIKENESS, 1n))
-    throw new VerificationError('INDEX', is(index, 'size'), view.size, toText(found, BASE_DECIMALS));
+    throw new VerificationError('INDEX', is(index, 'size'), view.size, formatUnits(found, BASE_DECIMALS));
 }
 
 /** An order that only reduces rests as the take profit (limit) or stop loss (stop) of an opposite position. */

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { encodeFunctionData, parseAbi } from 'viem/utils';
 import { fromNode } from '../ports/from-node.js';
 import type { Venue } from '../gateway.js';
@@ -7,7 +8,7 @@ import type { TransactionRequest } from '../errors.js';
 
 /** The contract emits no event when a delegate changes, so a cached read expires after this time. */
 export const DELEGATE_MAX_AGE_MS = 10_000;
-/** Cache size; the oldest entry is evicted. */
+/** Cache size per venue. */
 export const MAX_REMEMBERED_DELEGATES = 10_000;
 
 interface Read {
@@ -17,7 +18,7 @@ interface Read {
   isDone: boolean;
 }
 
-const reads = new WeakMap<Venue, Map<Address, Read>>();
+const reads = new WeakMap<Venue, LRUCache<Address, Read>>();
 
 /** The trader's delegate on chain, at most ten seconds old. Concurrent callers share one read. */
 export async function currentDelegate(venue: Venue, trader: Address): Promise<Address | null> {
@@ -53,10 +54,10 @@ export function forgetDelegate(venue: Venue, trader: Address): void {
   readsOf(venue).delete(trader);
 }
 
-function readsOf(venue: Venue): Map<Address, Read> {
+function readsOf(venue: Venue): LRUCache<Address, Read> {
   const known = reads.get(venue);
   if (known) return known;
-  const made = new Map<Address, Read>();
+  const made = new LRUCache<Address, Read>({ max: MAX_REMEMBERED_DELEGATES });
   reads.set(venue, made);
   return made;
 }
@@ -73,10 +74,7 @@ function ask(venue: Venue, trader: Address): Promise<Address | null> {
       else cache.delete(trader);
     },
   );
-  cache.delete(trader);
   cache.set(trader, read);
-  const [oldest] = cache.keys();
-  if (cache.size > MAX_REMEMBERED_DELEGATES && oldest !== undefined) cache.delete(oldest);
   return read.answer;
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { ChainSlug } from '../chains/chains.js';
 import { isInForce } from '../domain/agent.js';
 import { fromNode } from '../ports/from-node.js';
@@ -22,7 +23,7 @@ interface Read {
   readonly answer: Promise<boolean>;
 }
 
-const reads = new WeakMap<Venue, Map<Address, Read>>();
+const reads = new WeakMap<Venue, LRUCache<Address, Read>>();
 
 /** An allowance or a delegate can be set by the address alone; a balance proves nothing, because any other address may have sent it. */
 async function readOwnership({ chain, feed }: Venue, address: Address): Promise<boolean> {
@@ -37,7 +38,7 @@ export const ownsAccount = async (gateway: WithStore, venue: Venue, address: Add
 
 /** The cached chain read, at most ten seconds old; false while no node answers, so that the store alone decides. */
 function cachedOwnership(venue: Venue, address: Address): Promise<boolean> {
-  const cache = reads.get(venue) ?? new Map<Address, Read>();
+  const cache = reads.get(venue) ?? new LRUCache<Address, Read>({ max: MAX_REMEMBERED });
   reads.set(venue, cache);
   const known = cache.get(address);
   if (known !== undefined && Math.abs(venue.clock.now() - known.askedAt) < FACTS_MAX_AGE_MS) return known.answer;
@@ -45,10 +46,7 @@ function cachedOwnership(venue: Venue, address: Address): Promise<boolean> {
     cache.delete(address);
     return false;
   });
-  cache.delete(address);
   cache.set(address, { askedAt: venue.clock.now(), answer });
-  const [oldest] = cache.keys();
-  if (cache.size > MAX_REMEMBERED && oldest !== undefined) cache.delete(oldest);
   return answer;
 }
 

@@ -1,4 +1,4 @@
-import { encodeFunctionData, formatUnits, parseAbi, parseUnits } from 'viem/utils';
+import { encodeFunctionData, formatEther, formatUnits, parseAbi, parseUnits } from 'viem/utils';
 import { agentStatus, isInForce, type Agent } from '../domain/agent.js';
 import type { Collateral } from '../domain/market.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
@@ -181,7 +181,7 @@ function gasLine({ gas, venue: { definition } }: Facts): ReadinessLine {
   return line(
     'gas',
     gas.wei > 0n,
-    `The agent holds ${formatUnits(gas.wei, 18)} ${definition.nativeSymbol}.`,
+    `The agent holds ${formatEther(gas.wei)} ${definition.nativeSymbol}.`,
     step(`Send a little ${definition.nativeSymbol} to ${gas.payer}.`),
   );
 }

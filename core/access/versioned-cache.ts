@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 /** Cache of rows that are read with nearly every request. */
 export interface VersionedCache<Key, Row> {
   /** From memory, else from the database; absent rows are not cached. Concurrent callers share one read. */
@@ -12,20 +14,17 @@ const MAX_ROWS = 100_000;
  * Cached rows may be stale: the caller compares a row's version with the one that the admission statement returns, and refreshes it when they
  * differ.
  */
-export function createVersionedCache<Key, Row>(
+export function createVersionedCache<Key, Row extends object>(
   idOf: (key: Key) => string,
   load: (key: Key) => Promise<Row | null>,
 ): VersionedCache<Key, Row> {
-  const rows = new Map<string, Row>();
+  const rows = new LRUCache<string, Row>({ max: MAX_ROWS });
   const inFlight = new Map<string, Promise<Row | null>>();
 
   const refresh = async (key: Key): Promise<Row | null> => {
     const row = await load(key);
-    const id = idOf(key);
-    rows.delete(id);
-    if (row !== null) rows.set(id, row);
-    const [oldest] = rows.keys();
-    if (rows.size > MAX_ROWS && oldest !== undefined) rows.delete(oldest);
+    if (row === null) rows.delete(idOf(key));
+    else rows.set(idOf(key), row);
     return row;
   };
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { parseEther } from 'viem/utils';
 import { CHAIN_SLUGS } from '../chains/chains.js';
-import { hasUserInfo, type Source } from './source.js';
-import { NATIVE_AMOUNT, parseNative } from '../domain/native-amount.js';
+import { type Source, hasUserInfo, NATIVE_AMOUNT } from './source.js';
 
 /** Access and alerts of the operator. */
 export interface OperatorSettings {
@@ -43,8 +43,8 @@ const LowBalance = z.string().transform((text, context): AlertSettings['lowBalan
     });
     return z.NEVER;
   }
-  const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, parseNative(amount)] as const])));
-  const usual = parseNative(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
+  const own = new Map(parts.flatMap(([name = '', amount]) => (amount === undefined ? [] : [[name, parseEther(amount)] as const])));
+  const usual = parseEther(everywhere[0]?.[0] ?? DEFAULT_LOW_BALANCE);
   return { usual, own };
 });
 

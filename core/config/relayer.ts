@@ -1,6 +1,6 @@
+import { parseEther } from 'viem/utils';
 import { chainBySlug, chainVariable, type ChainSlug } from '../chains/chains.js';
-import type { Source } from './source.js';
-import { NATIVE_AMOUNT, parseNative } from '../domain/native-amount.js';
+import { NATIVE_AMOUNT, type Source } from './source.js';
 import { readKeys, readKeystores, readSigner, type Keystore, type SignerConfig } from './relayer-keys.js';
 
 /** Wei per wallet and day, or half of the wallet's highest balance of the day. */
@@ -73,7 +73,7 @@ function readBudget(slug: ChainSlug, { variables, problems }: Source): DailyBudg
   const text = variables[name];
   if (text === undefined) return 'half';
   if (text === 'unlimited') return text;
-  if (NATIVE_AMOUNT.test(text)) return parseNative(text);
+  if (NATIVE_AMOUNT.test(text)) return parseEther(text);
   problems.push(`${name} must be an amount of the chain's coin such as 0.05, or unlimited`);
   return 'half';
 }

@@ -21,6 +21,9 @@ export interface Source {
   warningsOf(setting: string): readonly string[];
 }
 
+/** An amount of a chain's coin such as 0.05. It has at most 18 decimals, because `parseEther` rounds what is finer. */
+export const NATIVE_AMOUNT = /^(?:0|[1-9]\d{0,9})(?:\.\d{1,18})?$/;
+
 /** Lists all problems at once, so that an operator does not need one start per mistake. */
 export class ConfigError extends StartError {
   override readonly name = 'ConfigError';

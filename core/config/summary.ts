@@ -1,7 +1,7 @@
+import { formatEther } from 'viem/utils';
 import type { ChainConfig, Config, DatabaseConfig } from './config.js';
 import { BESIDE_THE_POOL, sslModeOf } from './database.js';
 import { redactUrl } from '../observability/redact.js';
-import { formatNative } from '../domain/native-amount.js';
 import type { RelayerConfig } from './relayer.js';
 import { NO_REFERRERS, type Referrers } from '../trading/referrers.js';
 import type { RuleSettings } from './rules.js';
@@ -86,7 +86,7 @@ const referrerText = ({ relayed, native }: Referrers): string =>
 
 const GWEI = 1_000_000_000n;
 const budgetText = (budget: RelayerConfig['dailyBudget']): string =>
-  typeof budget === 'bigint' ? formatNative(budget) : budget === 'half' ? 'half of the highest balance' : 'all it has';
+  typeof budget === 'bigint' ? formatEther(budget) : budget === 'half' ? 'half of the highest balance' : 'all it has';
 const relayerText = ({ maxFeePerGas, dailyBudget, areDrillsAllowed = false }: RelayerConfig, wallets: readonly string[]): string =>
   `${wallets.join(', ')}; at most ${maxFeePerGas / GWEI} gwei, ${budgetText(dailyBudget)} a wallet and day; drills ${areDrillsAllowed ? 'allowed' : 'refused'}`;
 
@@ -100,7 +100,7 @@ export const policyOf = (
   dailyTransactionsOfTrader: rules.dailyTransactions ?? 'unlimited',
   dailyBudgetOfWallet:
     typeof dailyBudget === 'bigint'
-      ? formatNative(dailyBudget)
+      ? formatEther(dailyBudget)
       : dailyBudget === 'half'
         ? 'half of the highest balance of the day'
         : dailyBudget,

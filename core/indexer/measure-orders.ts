@@ -1,27 +1,28 @@
+import { LRUCache } from 'lru-cache';
 import { isLive, type Order } from '../domain/order.js';
 import type { Gateway } from '../gateway.js';
 import type { Cancel } from '../types.js';
 import type { Changes } from './changes.js';
 import type { StoredOrder } from '../ports/stores/tracking.js';
 
-/** Bound of each map below; the oldest entry is evicted. */
+/** Bound of each cache below. */
 const MAX_KNOWN = 5_000;
 
 /** Measures order latency and counts ended orders, on the replica that follows the chain. */
 export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
-  const requestedAt = new Map<bigint, number>();
+  const requestedAt = new LRUCache<bigint, number>({ max: MAX_KNOWN });
   /** A reorganisation may end an order a second time; it is counted once. */
-  const ended = new Map<bigint, number>();
+  const ended = new LRUCache<bigint, true>({ max: MAX_KNOWN });
 
   const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
     if (requestedAt.has(id)) return;
-    remember(requestedAt, id, clock.now());
+    requestedAt.set(id, clock.now());
     metrics.took('orderSeconds', [chain, type, 'mined'], clock.now() - createdAt);
   };
 
   const end = (chain: string, { id }: StoredOrder, { status, type }: Order): void => {
     if (ended.has(id)) return;
-    remember(ended, id, clock.now());
+    ended.set(id, true);
     metrics.finished(chain, status, 1);
     const since = requestedAt.get(id);
     if (status === 'filled' && since !== undefined) metrics.took('orderSeconds', [chain, type, 'filled'], clock.now() - since);
@@ -48,10 +49,4 @@ export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
     stopTracked();
     stopJournal();
   };
-}
-
-function remember(known: Map<bigint, number>, id: bigint, at: number): void {
-  const [oldest] = known.keys();
-  if (known.size >= MAX_KNOWN && oldest !== undefined) known.delete(oldest);
-  known.set(id, at);
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { traced, type Span, type Tracer } from './tracing.js';
 import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
@@ -24,9 +25,14 @@ interface Known {
  * replica.
  */
 export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): TracedRelay {
-  const known = new Map<bigint, Known>();
   /** By a wallet's nonce, and by signed bytes. */
   const byTrait = new Map<string, bigint>();
+  const known = new LRUCache<bigint, Known>({
+    max: MAX_REMEMBERED,
+    dispose({ traits }, _id, reason) {
+      if (reason !== 'set') for (const trait of traits) byTrait.delete(trait);
+    },
+  });
   const traitOf = (wallet: string, nonce: number | null): string => `${wallet} ${nonce}`;
 
   const learn = (id: bigint, trait: string): void => {
@@ -36,15 +42,8 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
     byTrait.set(trait, id);
   };
 
-  const forget = (id: bigint): void => {
-    for (const trait of known.get(id)?.traits ?? []) byTrait.delete(trait);
-    known.delete(id);
-  };
-
   /** Spans of jobs that another replica sends end when they are dropped for newer ones. */
   const remember = (id: bigint, span: Span): void => {
-    const [oldest] = known.keys();
-    if (known.size >= MAX_REMEMBERED && oldest !== undefined) forget(oldest);
     // The lane may have handled the job before its store call returned.
     known.set(id, { span, traits: known.get(id)?.traits ?? [] });
   };
@@ -114,7 +113,7 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
       },
       async refuse(chain, id, refusal) {
         const job = await step(id, 'relay.refused', () => store.refuse(chain, id, refusal));
-        if (job !== null) forget(id);
+        if (job !== null) known.delete(id);
         return job;
       },
       async settle(chain, settled) {
@@ -124,7 +123,7 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
           if (parent === undefined) continue;
           const since = acceptedAt === null ? {} : { since: acceptedAt };
           tracer.begin('relay.mined', { parent, ...since, fields: { 'relay.job': String(id), 'relay.state': state } }).end();
-          forget(id);
+          known.delete(id);
         }
         return jobs;
       },

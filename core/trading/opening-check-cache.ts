@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../ports/simulation.js';
@@ -14,11 +15,11 @@ interface AskedFit extends Asked<boolean | null> {
 }
 
 interface Facts {
-  readonly terms: Map<string, Asked<OpeningTerms | null>>;
+  readonly terms: LRUCache<string, Asked<OpeningTerms | null>>;
   /** By collateral, market and side. */
-  readonly fits: Map<string, AskedFit>;
+  readonly fits: LRUCache<string, AskedFit>;
   /** By collateral and market. */
-  readonly oi: Map<string, Asked<PairOpenInterest | null>>;
+  readonly oi: LRUCache<string, Asked<PairOpenInterest | null>>;
 }
 
 /** Terms are changed only by governance. */
@@ -54,7 +55,7 @@ function knownOi(venue: Venue, { collateralIndex, pairIndex }: OpeningQuestion):
   const [known, now] = [oi.get(key), venue.clock.now()];
   if (known && Math.abs(now - known.at) < FITS_KEPT_MS) return known.answer;
   const asked = { answer: venue.chain.pairOpenInterest({ collateralIndex, pairIndex }), at: now };
-  keep(oi, key, asked);
+  oi.set(key, asked);
   asked.answer.catch(() => forget(oi, key, asked));
   return asked.answer;
 }
@@ -65,7 +66,7 @@ function knownTerms(venue: Venue, trader: Address, { pairIndex }: OpeningQuestio
   const [known, now] = [terms.get(key), venue.clock.now()];
   if (known && Math.abs(now - known.at) < TERMS_KEPT_MS) return known.answer;
   const asked = { answer: venue.chain.openingTerms(trader, pairIndex), at: now };
-  keep(terms, key, asked);
+  terms.set(key, asked);
   asked.answer.catch(() => forget(terms, key, asked));
   return asked.answer;
 }
@@ -85,7 +86,7 @@ function askFit(venue: Venue, key: string, opening: OpeningQuestion, at: number)
   const { fits } = own(venue);
   const size = roundedUp(opening.positionSizeCollateral);
   const asked: AskedFit = { answer: venue.chain.fitsGroupOi({ ...opening, positionSizeCollateral: size }), at, size };
-  keep(fits, key, asked);
+  fits.set(key, asked);
   const unlessRefused = (isFit: boolean | null): void => (isFit === false ? forget(fits, key, asked) : undefined);
   asked.answer.then(unlessRefused, () => forget(fits, key, asked));
   return asked;
@@ -97,20 +98,13 @@ export function roundedUp(size: bigint): bigint {
   return ((size + step - 1n) / step) * step;
 }
 
-/** Evicts the oldest entry above MAX_KEPT. */
-function keep<Value>(known: Map<string, Value>, key: string, value: Value): void {
-  known.delete(key);
-  known.set(key, value);
-  const [oldest] = known.size > MAX_KEPT ? known.keys() : [];
-  if (oldest !== undefined) known.delete(oldest);
-}
-
-function forget<Value>(known: Map<string, Value>, key: string, value: Value): void {
+function forget<Value extends object>(known: LRUCache<string, Value>, key: string, value: Value): void {
   if (known.get(key) === value) known.delete(key);
 }
 
 function own(venue: Venue): Facts {
-  const facts: Facts = factsOf.get(venue) ?? { terms: new Map(), fits: new Map(), oi: new Map() };
+  const max = MAX_KEPT;
+  const facts: Facts = factsOf.get(venue) ?? { terms: new LRUCache({ max }), fits: new LRUCache({ max }), oi: new LRUCache({ max }) };
   factsOf.set(venue, facts);
   return facts;
 }

@@ -1,6 +1,6 @@
 import type { Keccak } from '../../core/access/signature.js';
 import { actionHash, hashedBytes, join, uint64, vaultBytes, type HashExtras } from './action-hash.js';
-import { Float, packMessage, type Packable } from './msgpack.js';
+import { packMessage, type Packable } from './msgpack.js';
 import { isArray, isObject, writeOrderedJson, type Json } from './ordered-json.js';
 import { createPhantomDigest, L1_DOMAIN, NETWORK_WORDS } from './phantom-agent.js';
 
@@ -97,7 +97,7 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     says: 'prices and sizes were hashed as numbers; they are texts',
-    digests: otherAction(onFigures((text) => (/^\d{1,15}$/.test(text) ? BigInt(text) : new Float(Number(text))))),
+    digests: otherAction(onFigures((text) => (/^\d{1,15}$/.test(text) ? BigInt(text) : Number(text)))),
   },
   { says: 'the cloid was hashed in capital letters', digests: otherAction(onCloids((text) => `0x${text.slice(2).toUpperCase()}`)) },
   { says: 'the cloid was hashed without its 0x', digests: otherAction(onCloids((text) => text.slice(2))) },

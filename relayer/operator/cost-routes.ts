@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { formatEther, formatUnits } from 'viem/utils';
 import { CHAIN_SLUGS } from '../../core/chains/chains.js';
 import { GatewayError } from '../../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
 import { referrersOf } from '../../core/trading/referrers.js';
 import type { Address } from '../../core/types.js';
 import { BURN_STEPS, COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings, type RecordedBalance } from '../../core/ports/stores/gas.js';
-import { formatNative } from '../../core/domain/native-amount.js';
 import { operatorRoute, relayedVenue, requireOwn, Wallet } from './operator-route.js';
 
 /** Bounds a report to one year. */
@@ -55,9 +55,9 @@ const dateOf = (day: number): string => new Date(day * DAY_MS).toISOString().sli
 
 /** All amounts have 18 decimals. */
 const earnedText = ({ volumeUsd, gns, usd }: Earned) => ({
-  volumeUsd: formatNative(volumeUsd),
-  gns: formatNative(gns),
-  usd: formatNative(usd),
+  volumeUsd: formatUnits(volumeUsd, 18),
+  gns: formatUnits(gns, 18),
+  usd: formatUnits(usd, 18),
 });
 
 /** Total earnings of these days, however the rows are grouped. */
@@ -65,7 +65,7 @@ const earnedSummary = (referrers: readonly Address[], { total, registered, claim
   referrers,
   ...earnedText(total),
   registered,
-  claimedGns: formatNative(claimedGns),
+  claimedGns: formatUnits(claimedGns, 18),
 });
 
 const NOTHING_EARNED: Earned = { volumeUsd: 0n, gns: 0n, usd: 0n };
@@ -97,10 +97,10 @@ export const COST_ROUTES = [
         to: dateOf(to),
         rows: rows.map((row) => ({
           ...row,
-          cost: formatNative(row.costWei),
+          cost: formatEther(row.costWei),
           ...(isEarnedBy && { earned: earnedText(earned.get(row.key ?? '') ?? NOTHING_EARNED) }),
         })),
-        total: { ...total, cost: formatNative(total.costWei) },
+        total: { ...total, cost: formatEther(total.costWei) },
         leftOut: groups - rows.length,
         earned: earnedSummary(referrers, earnings),
       };
@@ -162,8 +162,8 @@ export const HISTORY_ROUTES = [
         from,
         to: now,
         stepMs,
-        burn: burn.map((row) => ({ ...row, cost: formatNative(row.costWei) })),
-        balances: [...recorded, ...current].map((row) => ({ ...row, balance: formatNative(row.balanceWei) })),
+        burn: burn.map((row) => ({ ...row, cost: formatEther(row.costWei) })),
+        balances: [...recorded, ...current].map((row) => ({ ...row, balance: formatEther(row.balanceWei) })),
       };
     },
   }),

@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { formatEther } from 'viem/utils';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { AlertSettings } from '../../core/config/operator.js';
 import { dayOf, runwayDays, type Burn, type CostGroup, type Costs, type LaneOwner, type SpentToday } from '../../core/ports/stores/gas.js';
-import { formatNative } from '../../core/domain/native-amount.js';
 import { operatorRoute } from './operator-route.js';
 import type { ChainSlug } from '../../core/chains/chains.js';
 import type { Address } from '../../core/types.js';
@@ -47,11 +47,11 @@ async function describeChain(gateway: Gateway, venue: Venue, { lowBalance, lowRu
     isTestnet: testnet,
     coin: nativeSymbol,
     /** Below either of them the alert `low-balance` is raised; 0 days: never. */
-    threshold: { balanceWei: thresholdWei, balance: formatNative(thresholdWei), runwayDays: lowRunwayDays },
+    threshold: { balanceWei: thresholdWei, balance: formatEther(thresholdWei), runwayDays: lowRunwayDays },
     nodes: venue.chain.endpoints().map(({ host, state }) => ({ host, state })),
     wallets: wallets.map((wallet) => describeWallet(wallet, venue)),
     today: {
-      total: { ...byAction.total, cost: formatNative(byAction.total.costWei) },
+      total: { ...byAction.total, cost: formatEther(byAction.total.costWei) },
       byAction: priced(byAction),
       byOutcome: priced(byOutcome),
       topTraders: priced(byTrader)
@@ -62,7 +62,7 @@ async function describeChain(gateway: Gateway, venue: Venue, { lowBalance, lowRu
   };
 }
 
-const priced = ({ rows }: Costs) => rows.map((row) => ({ ...row, cost: formatNative(row.costWei) }));
+const priced = ({ rows }: Costs) => rows.map((row) => ({ ...row, cost: formatEther(row.costWei) }));
 
 /** Amounts in wei, and in the chain's own coin for display. */
 const describeWallet = (
@@ -71,18 +71,18 @@ const describeWallet = (
 ) => ({
   address,
   balanceWei: balance,
-  balance: balance === null ? null : formatNative(balance),
+  balance: balance === null ? null : formatEther(balance),
   burn: {
     dayWei: burn.dayWei,
     weekWei: burn.weekWei,
-    day: formatNative(burn.dayWei),
-    week: formatNative(burn.weekWei),
+    day: formatEther(burn.dayWei),
+    week: formatEther(burn.weekWei),
   },
   runwayDays,
   budget: {
     ...budget,
-    budget: budget.budgetWei === null ? null : formatNative(budget.budgetWei),
-    spent: formatNative(budget.spentWei),
+    budget: budget.budgetWei === null ? null : formatEther(budget.budgetWei),
+    spent: formatEther(budget.spentWei),
   },
   traders,
   /** The switch set by the operator. */

@@ -240,6 +240,29 @@ describe('a body that fits nothing', () => {
     expect(await post(hidden)).toMatchObject({ status: 422, body: { code: 'VALIDATION_ERROR' } });
   });
 
+  it('refuses a key that is an integer, because no client could have signed its place: 422', async () => {
+    for (const action of [
+      '{"type":"claimRewards","2":1}',
+      '{"type":"order","orders":[{"a":0,"b":true,"p":"1","s":"1","r":false,"t":{"limit":{"tif":"Gtc"}},"2":1}],"grouping":"na"}',
+    ])
+      expect(await post(`{"action":${action},"nonce":1,"signature":{"r":"0x1","s":"0x1","v":27}}`)).toMatchObject({
+        status: 422,
+        body: {
+          ...NETWORK_ERROR,
+          code: 'VALIDATION_ERROR',
+          message: expect.stringContaining('action: holds a key that is an integer, "2"'),
+        },
+      });
+  });
+
+  it('refuses an action of more levels than can be packed, by the limit for every body: 400', async () => {
+    const deep = `${'['.repeat(101)}${']'.repeat(101)}`;
+    expect(await post(`{"action":{"type":"claimRewards","a":${deep}},"nonce":1,"signature":{"r":"0x1","s":"0x1","v":27}}`)).toMatchObject({
+      status: 400,
+      body: { ...NETWORK_ERROR, code: 'VALIDATION_ERROR', message: expect.stringContaining('is nested deeper than 32 levels') },
+    });
+  });
+
   it('refuses an unknown action by its name, for any signer', async () => {
     expect(await post(await signL1(agent, { type: 'dummy' }))).toMatchObject({
       status: 422,

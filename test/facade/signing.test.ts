@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { encode } from '@msgpack/msgpack';
 import { TypedDataEncoder, Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import fc from 'fast-check';
@@ -12,13 +11,14 @@ import { readEnvelope } from '../../facade/envelope.js';
 import { actionHash } from '../../facade/signing/action-hash.js';
 import { asSentOnly, decodeAction, isSame, type Decoded } from '../../facade/signing/canonical.js';
 import { multiSigDigests } from '../../facade/signing/multi-sig.js';
-import { packMessage } from '../../facade/signing/msgpack.js';
+import { packMessage, UnpackableError } from '../../facade/signing/msgpack.js';
 import { isObject, readOrderedJson, type Json, type JsonObject } from '../../facade/signing/ordered-json.js';
 import { createPhantomDigest } from '../../facade/signing/phantom-agent.js';
 import { createRecoverSigners } from '../../facade/signing/recover-signers.js';
 import { readUserSigned, userSigned, userSignedDigest, type UserSignedType } from '../../facade/signing/user-signed.js';
 import { readWireSignature } from '../../facade/signing/wire-signature.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { packByHand } from '../harness/hyperliquid/message-packer.js';
 
 interface WireSignature {
   readonly r: string;
@@ -191,39 +191,96 @@ describe('packing', () => {
     .tuple(fc.constantFrom(5n, 7n, 8n, 15n, 16n, 31n, 32n, 53n, 63n, 64n), fc.constantFrom(1n, -1n), fc.bigInt({ min: -2n, max: 2n }))
     .map(([bits, sign, off]) => sign * 2n ** bits + off)
     .filter((value) => value >= smallest && value <= largest);
-  const integers = fc.oneof(fc.bigInt({ min: smallest, max: largest }), byEdges, fc.maxSafeInteger().map(BigInt));
-  const leaf = fc.oneof(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.boolean(), fc.constant(null), fc.maxSafeInteger());
-  const { tree } = fc.letrec((tie) => ({
+  const integer = fc.oneof(fc.bigInt({ min: smallest, max: largest }), byEdges, fc.nat().map(BigInt));
+  const text = fc.string({ unit: fc.constantFrom('a', '0', '.', 'é', '€', '𝄞'), maxLength: 12 });
+  const key = fc.constantFrom('a', 'b', 'p', 's', 'r', 't', 'c', 'orders', 'grouping', 'é', '', '01', '-1', '1.5', 'x'.repeat(32));
+  const { object } = fc.letrec<{ object: JsonObject; tree: Json }>((tie) => ({
+    object: fc.uniqueArray(fc.tuple(key, tie('tree')), { maxLength: 6, selector: ([name]) => name }).map((pairs) => new Map(pairs)),
     tree: fc.oneof(
-      { maxDepth: 4 },
-      leaf,
-      fc.array(tie('tree'), { maxLength: 20 }),
-      fc.dictionary(fc.stringMatching(/^[a-zA-Z]{1,40}$/), tie('tree'), { maxKeys: 20 }),
+      { maxDepth: 3, depthSize: 'small' },
+      fc.oneof(integer, text, fc.boolean(), fc.constant(null)),
+      fc.array(tie('tree'), { maxLength: 4 }),
+      tie('object'),
     ),
   }));
+  const action = object.map((fields): JsonObject => new Map<string, Json>([['type', 'order'], ...fields]));
+  const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex');
+  const nested = (depth: number): Json => (depth === 1 ? 1n : [nested(depth - 1)]);
 
-  it('writes the bytes that clients write', () => {
+  it('writes the bytes of a second packer, for 10,000 random actions', () => {
     fc.assert(
-      fc.property(tree, (value) => {
-        expect(Buffer.from(packMessage(ordered(value))).toString('hex')).toBe(Buffer.from(encode(value)).toString('hex'));
-      }),
+      fc.property(action, (value) => hex(packMessage(value)) === hex(packByHand(value))),
+      { numRuns: 10_000 },
     );
+  });
+
+  it('writes the bytes of a second packer, for every action of the published vectors', () => {
+    const actions = vectors.flatMap(({ action: sent, body, rawBody }) => [
+      ...(sent === undefined ? [] : [orderedObject(sent)]),
+      ...(body === undefined ? [] : [orderedObject(body)]),
+      ...(rawBody === undefined ? [] : [readOrderedJson(Buffer.from(rawBody))]),
+    ]);
+    expect(actions.length).toBeGreaterThan(55);
+    expect(actions.map((value) => hex(packMessage(value)))).toEqual(actions.map((value) => hex(packByHand(value))));
+  });
+
+  it('writes texts, lists and maps of every length as the shortest there is', () => {
+    for (const count of [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536]) {
+      const list = Array.from({ length: count }, () => null);
+      const map = new Map(list.map((item, index) => [`k${index}`, item]));
+      for (const letter of ['x', '€']) expect(Buffer.compare(packMessage(letter.repeat(count)), packByHand(letter.repeat(count)))).toBe(0);
+      expect(Buffer.compare(packMessage(list), packByHand(list))).toBe(0);
+      expect(Buffer.compare(packMessage(map), packByHand(map))).toBe(0);
+    }
   });
 
   it('writes integers of every size as the shortest there is', () => {
     fc.assert(
-      fc.property(integers, (value) => {
-        // Asked to write bigints, the library writes large numbers as floats: only what no number can hold is given to it as a bigint.
-        const wanted = Number.isSafeInteger(Number(value)) ? encode(Number(value)) : encode(value, { useBigInt64: true });
-        expect(Buffer.from(packMessage(value)).toString('hex')).toBe(Buffer.from(wanted).toString('hex'));
-      }),
+      fc.property(integer, (value) => hex(packMessage(value)) === hex(packByHand(value))),
       { numRuns: 1_000 },
+    );
+    const written = [127n, 128n, 2n ** 32n - 1n, 2n ** 32n, largest, -32n, -33n, -(2n ** 31n), -(2n ** 31n) - 1n, smallest];
+    expect(written.map((value) => hex(packMessage(value)))).toEqual([
+      '7f',
+      'cc80',
+      'ceffffffff',
+      'cf0000000100000000',
+      'cfffffffffffffffff',
+      'e0',
+      'd0df',
+      'd280000000',
+      'd3ffffffff7fffffff',
+      'd38000000000000000',
+    ]);
+    expect(() => packMessage(largest + 1n)).toThrow(UnpackableError);
+    expect(() => packMessage(smallest - 1n)).toThrow(UnpackableError);
+  });
+
+  it('writes floats as clients do that pack a price as a number', () => {
+    fc.assert(
+      fc.property(
+        fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => !Number.isInteger(value)),
+        (value) => hex(packMessage(value)) === hex(packByHand(value)),
+      ),
     );
   });
 
-  it('keeps the order of keys that look like numbers', () => {
-    const packed = packMessage(readOrderedJson(Buffer.from('{"b":1,"2":2,"1":3}')));
-    expect(Buffer.from(packed).toString('hex')).toBe('83a16201a13202a13103');
+  it('refuses keys that a plain object would put in another order', () => {
+    for (const name of ['0', '1', '4294967294', '9'.repeat(30)])
+      expect(() => packMessage(new Map([['a', new Map([[name, 1n]])]]))).toThrow(UnpackableError);
+  });
+
+  it.each(['__proto__', 'constructor', 'toString'])('packs the key %s like any other', (key) => {
+    const message = new Map<string, Json>([
+      ['type', 'order'],
+      [key, 'value'],
+    ]);
+    expect(packMessage(message)).toEqual(packByHand(message));
+  });
+
+  it('packs 100 levels and refuses one more', () => {
+    expect(hex(packMessage(nested(100)))).toBe(`${'91'.repeat(99)}01`);
+    expect(() => packMessage(nested(101))).toThrow(UnpackableError);
   });
 });
 

@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
+import { formatEther } from 'viem/utils';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
 import { recordBalances } from '../../core/observability/alerts/watch.js';
-import { formatNative } from '../../core/domain/native-amount.js';
 import { DAY_MS, HOUR_MS, type CostQuery } from '../../core/ports/stores/gas.js';
 import type { Address } from '../../core/types.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
@@ -58,13 +58,13 @@ describe("the history of a relayer's wallet", () => {
     const { transactions, costWei } = await total();
     expect(found.burn.reduce((sum, row) => sum + BigInt(row.costWei), 0n)).toBe(BigInt(costWei));
     expect(found.burn.reduce((sum, row) => sum + row.transactions, 0)).toBe(transactions);
-    expect(found.burn.map(({ cost }) => cost)).toEqual(found.burn.map((row) => formatNative(BigInt(row.costWei))));
+    expect(found.burn.map(({ cost }) => cost)).toEqual(found.burn.map((row) => formatEther(BigInt(row.costWei))));
   });
 
   it('ends with the balance of now', async () => {
     const { balances } = await read<History>(`/history?chain=${CHAIN}&wallet=${wallet.toUpperCase().replace('0X', '0x')}`);
     const balanceWei = await sandbox.gateway.venues.get(CHAIN)?.chain.nativeBalance(wallet);
-    expect(balances.at(-1)).toMatchObject({ balanceWei: String(balanceWei), balance: formatNative(balanceWei ?? 0n) });
+    expect(balances.at(-1)).toMatchObject({ balanceWei: String(balanceWei), balance: formatEther(balanceWei ?? 0n) });
   });
 
   it('keeps one balance of each hour, the latest, whichever replica read it and in whatever order', async () => {
@@ -153,7 +153,7 @@ describe('the status of the relayer', () => {
     const { costWei } = await total();
     const { chains } = await read<{ chains: { wallets: { budget: Record<string, string | null> }[] }[] }>('/status');
     const budget = chains[0]?.wallets[0]?.budget;
-    expect(budget).toMatchObject({ spentWei: costWei, spent: formatNative(BigInt(costWei)) });
+    expect(budget).toMatchObject({ spentWei: costWei, spent: formatEther(BigInt(costWei)) });
     expect(['half', 'fixed', 'unlimited']).toContain(budget?.['setting']);
   });
 

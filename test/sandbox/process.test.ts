@@ -5,7 +5,7 @@ import path from 'node:path';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import { chainBySlug } from '../../core/chains/chains.js';
 import { readSettings } from '../../app/read-settings.js';
-import { openDataFolder } from '../../sandbox/ground.js';
+import { openDataFolder } from '../../sandbox/data-folder.js';
 import { openNode, type NodeOptions } from '../../sandbox/venue-chain.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
@@ -146,7 +146,7 @@ describe('a start that cannot succeed', () => {
   });
 
   it('because there is no temporary folder says so', () => {
-    const folder = path.resolve(import.meta.dirname, '../../sandbox/ground.ts');
+    const folder = path.resolve(import.meta.dirname, '../../sandbox/data-folder.ts');
     // Set inside, because the loader of sources would make the folder.
     const use = `process.env.TMPDIR = '/nowhere'; (await import(${JSON.stringify(folder)})).openDataFolder(undefined)`;
     const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', use], { encoding: 'utf8' });

@@ -3,7 +3,7 @@ import type { SimulationServer } from './database-server.js';
 import { FAULT_KINDS } from './faults/fault-table.js';
 import { drawPlan, type Plan } from './plan.js';
 import { runPlan, type RunReport } from './run.js';
-import { BROKEN_BUILDS } from './sabotage.js';
+import { BROKEN_BUILDS } from './broken-builds.js';
 import { asRow, shrink } from './shrink.js';
 
 /** Many runs, and what they show together. */
@@ -76,7 +76,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
     write(`seed ${seed}: ${report.violations.length} violations; faults: ${report.plan.faults.map(({ kind }) => kind).join(', ')}`);
     for (const { invariant, text } of report.violations) write(`  ${invariant}: ${text.slice(0, 2_000)}`);
     if (!options.shrinks) return;
-    const cutting = await shrink(seed, report.violations, async (plan) => (await once(plan)).violations);
+    const cutting = await shrink(report.plan, report.violations, async (plan) => (await once(plan)).violations);
     write('  a row for test/simulation/found-plans.ts:');
     write(`  ${asRow(cutting, report.violations[0]?.invariant ?? '')}`);
   }

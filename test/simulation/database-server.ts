@@ -5,6 +5,7 @@ import { startEmbeddedPostgres } from '../../core/adapters/postgres/embedded/sta
 import { migrate } from '../../core/adapters/postgres/migrate.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Logger } from '../../core/ports/log.js';
+import { findPackage } from '../../sandbox/data-folder.js';
 import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 
 /** A real server for the simulation alone: the physical order of rows must follow from the run, so nothing works in its background. */
@@ -17,7 +18,7 @@ export interface SimulationServer {
 }
 
 /** A new cluster is copied from there; the sandbox keeps it too. */
-const PATTERNS = path.resolve(import.meta.dirname, '../../node_modules/.cache/diamond-gateway');
+const PATTERNS = path.join(findPackage(), 'node_modules/.cache/diamond-gateway');
 const TEMPLATE = 'simulation_template';
 const silent = (): void => undefined;
 const log: Logger = { debug: silent, info: silent, warn: silent, error: (event, fields) => console.error(event, fields), child: () => log };

@@ -98,6 +98,8 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
   const servers = new Map<string, InnerServer>();
   const services = new Map<string, (end: SocketEnd) => void>();
   const links = new Set<Link>();
+  /** Ends of killed processes. */
+  const abandoned = new Set<End>();
   let latency: Latency = () => 0;
   let nextPort = 20_000;
   let nextLink = 1;
@@ -339,6 +341,7 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
         link.near.reset();
         link.far?.reset();
       }
+      for (const end of abandoned) end.reset();
       net.Socket.prototype.connect = socketConnect;
       net.Server.prototype.listen = serverListen;
     },
@@ -346,9 +349,10 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
 
   /** Both ends see a reset, apart from an end whose process is gone. */
   function cutLink(link: Link, gone: Owner | null): void {
-    const ends = [link.near, link.far].filter((end) => end !== null && end.owner !== gone);
     forget(link);
-    for (const end of ends) end?.lane.post(0, 'reset', () => end.reset());
+    for (const end of [link.near, link.far])
+      if (end?.owner === gone) abandoned.add(end);
+      else end?.lane.post(0, 'reset', () => end.reset());
   }
 }
 

@@ -1,10 +1,14 @@
 import { createRandom, type Random } from '../fuzz/random.js';
 import { drawFault, type Fault } from './faults/fault-table.js';
-import { STREAMS } from './streams.js';
+
+/** Streams of random numbers of one seed: a change of one does not move the others. */
+export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, bytes: 6, libraries: 7 } as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
 export interface Plan {
   readonly seed: number;
+  /** With these it was drawn. */
+  readonly options: PlanOptions;
   readonly replicas: number;
   readonly hasHeadSubscription: boolean;
   /** Share of messages that take longer than no time, and the longest of them in ms. */
@@ -41,14 +45,14 @@ const LEAST_ACTIONS = 8;
 const MOST_FAULTS = 5;
 
 /** A plan that is a part of a drawn one: indexes of the faults and actions that are kept; absent: all. */
-export interface Cutting {
+export interface Cutting extends PlanOptions {
   readonly seed: number;
   readonly faults?: readonly number[];
   readonly actions?: readonly number[];
 }
 
-export function cutPlan({ seed, faults, actions }: Cutting): Plan {
-  const plan = drawPlan(seed);
+export function cutPlan({ seed, faults, actions, ...options }: Cutting): Plan {
+  const plan = drawPlan(seed, options);
   return {
     ...plan,
     faults: faults === undefined ? plan.faults : plan.faults.filter((_, at) => faults.includes(at)),
@@ -64,7 +68,8 @@ export interface PlanOptions {
   readonly runMs?: number;
 }
 
-export function drawPlan(seed: number, { replicas, areFaultsOff = false, runMs = RUN_MS }: PlanOptions = {}): Plan {
+export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
+  const { replicas, areFaultsOff = false, runMs = RUN_MS } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -80,6 +85,7 @@ export function drawPlan(seed: number, { replicas, areFaultsOff = false, runMs =
   const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
   return {
     seed,
+    options,
     replicas: replicas ?? count,
     hasHeadSubscription,
     latency,

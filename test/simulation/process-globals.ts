@@ -1,6 +1,10 @@
+import http from 'node:http';
 import { createRequire } from 'node:module';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type * as Edr from '@nomicfoundation/edr';
 import type { Cancel } from '../../core/types.js';
+import { findPackage } from '../../sandbox/data-folder.js';
 import type { Random } from '../fuzz/random.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Lane, Scheduler } from './scheduler.js';
@@ -64,7 +68,7 @@ interface Wasm {
 }
 const wasm = (globalThis as unknown as { readonly WebAssembly: Wasm }).WebAssembly;
 
-const IMPORTED_AFTER_REVERT = new URL('../../node_modules/viem/_esm/utils/ccip.js', import.meta.url).href;
+const IMPORTED_AFTER_REVERT = pathToFileURL(path.join(findPackage(), 'node_modules/viem/_esm/utils/ccip.js')).href;
 
 export const realSetImmediate = globalThis.setImmediate;
 export const realSetTimeout = globalThis.setTimeout;
@@ -114,6 +118,7 @@ export function takeProcessGlobals(): ProcessGlobals {
   };
 
   const restoreEngine = queueEngineCalls(calls);
+  const restorePools = replaceConnectionPools();
   return {
     follow(next, random) {
       scheduler = next;
@@ -151,7 +156,30 @@ export function takeProcessGlobals(): ProcessGlobals {
       Math.random = mathRandom;
       Object.assign(wasm, { compile, instantiate });
       restoreEngine();
+      restorePools();
     },
+  };
+}
+
+/** The dispatcher of `fetch`, which is no part of Node's interface. */
+const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+interface Dispatcher {
+  destroy(): Promise<void>;
+}
+type DispatcherHolder = Partial<Record<symbol, Dispatcher & { readonly constructor: new () => Dispatcher }>>;
+
+/** Node's HTTP clients keep connections and queues for the whole process; a run must not begin with those of the run before. */
+function replaceConnectionPools(): () => void {
+  const { globalAgent } = http;
+  http.globalAgent = new http.Agent({ keepAlive: true });
+  const holder = globalThis as unknown as DispatcherHolder;
+  const dispatcher = holder[DISPATCHER];
+  if (dispatcher !== undefined) Object.assign(globalThis, { [DISPATCHER]: new dispatcher.constructor() });
+  return () => {
+    http.globalAgent.destroy();
+    http.globalAgent = globalAgent;
+    void holder[DISPATCHER]?.destroy();
+    Object.assign(globalThis, { [DISPATCHER]: dispatcher });
   };
 }
 

@@ -14,9 +14,8 @@ import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
 import { watchJournal } from './invariants/journal-watch.js';
-import { BOTS, type ClientAction, type Plan } from './plan.js';
+import { BOTS, STREAMS, type ClientAction, type Plan } from './plan.js';
 import { createSimulatedClock } from './simulated-clock.js';
-import { STREAMS } from './streams.js';
 import { openWorld, type World } from './world.js';
 
 /** The result of one run. */

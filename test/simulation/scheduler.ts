@@ -73,6 +73,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
   const lives = new Map<Owner, number>();
   const digest = createHash('sha256');
   const lines: string[] = [];
+  const inRealTime = createWatchdog();
 
   const note = (line: string): void => {
     digest.update(line).update('\n');
@@ -187,16 +188,19 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
 
 /** Real time in which an event must end: a simulation that waits for itself is reported, not waited for. */
 const PATIENCE_MS = 60_000;
-const { setTimeout: startTimer, clearTimeout: stopTimer } = globalThis;
+const { setTimeout: startTimer } = globalThis;
 
-async function inRealTime(work: Promise<unknown>, what: string): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const tooLate = new Promise<never>((_resolve, reject) => {
-    timer = startTimer(() => reject(new Error(`${what} does not end`)), PATIENCE_MS);
-  });
-  try {
-    await Promise.race([work, tooLate]);
-  } finally {
-    stopTimer(timer);
-  }
+/** One timer for all events of a run: starting one for each takes as long as many events. */
+function createWatchdog(): <Result>(work: Promise<Result>, what: string) => Promise<Result> {
+  let fail = (): void => undefined;
+  let watched = '';
+  const timer = startTimer(() => fail(), PATIENCE_MS).unref();
+  return (work, what) => {
+    watched = what;
+    timer.refresh();
+    return new Promise((resolve, reject) => {
+      fail = () => reject(new Error(`${watched} does not end`));
+      work.then(resolve, reject);
+    });
+  };
 }

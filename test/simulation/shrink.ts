@@ -7,15 +7,14 @@ export type Judge = (plan: Plan) => Promise<readonly Violation[]>;
 const MOST_TRIES = 40;
 
 /** The fewest faults, then the fewest actions, with which one of the same invariants is still violated. */
-export async function shrink(seed: number, found: readonly Violation[], judge: Judge): Promise<Cutting> {
+export async function shrink({ seed, options, ...whole }: Plan, found: readonly Violation[], judge: Judge): Promise<Cutting> {
   const names = new Set(found.map(({ invariant }) => invariant));
   let tries = 0;
   const stillFails = async (cutting: Cutting): Promise<boolean> => {
     tries += 1;
     return (await judge(cutPlan(cutting))).some(({ invariant }) => names.has(invariant));
   };
-  const whole = cutPlan({ seed });
-  let kept: Required<Cutting> = { seed, faults: whole.faults.map((_, at) => at), actions: whole.actions.map((_, at) => at) };
+  let kept = { ...options, seed, faults: whole.faults.map((_, at) => at), actions: whole.actions.map((_, at) => at) };
   for (const part of ['faults', 'actions'] as const)
     for (let size = Math.max(1, Math.floor(kept[part].length / 2)); size >= 1; size = Math.floor(size / 2))
       for (let at = 0; at < kept[part].length && tries < MOST_TRIES;) {
@@ -27,5 +26,7 @@ export async function shrink(seed: number, found: readonly Violation[], judge: J
 }
 
 /** A row for `found-plans.ts`. */
-export const asRow = ({ seed, faults, actions }: Cutting, because: string): string =>
-  `{ because: ${JSON.stringify(because)}, seed: ${seed}, faults: ${JSON.stringify(faults)}, actions: ${JSON.stringify(actions)} },`;
+export const asRow = (cutting: Cutting, because: string): string =>
+  `{ ${Object.entries({ because, ...cutting })
+    .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
+    .join(', ')} },`;

@@ -4,9 +4,11 @@ import path from 'node:path';
 /** The simulation replaces timers and sockets of its process, so it gets one of its own. */
 function simulate(...given: string[]): Promise<{ readonly code: number | null; readonly output: string }> {
   const root = path.resolve(import.meta.dirname, '../..');
-  const child = spawn(process.execPath, ['--no-warnings', '--max-semi-space-size=64', '--import', 'tsx', 'scripts/simulate.ts', ...given], {
-    cwd: root,
-  });
+  const child = spawn(
+    process.execPath,
+    ['--no-warnings', '--max-semi-space-size=64', '--enable-source-maps', 'dist/simulate.mjs', ...given],
+    { cwd: root },
+  );
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (output += text.toString()));
   return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })));

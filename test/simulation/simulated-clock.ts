@@ -1,3 +1,4 @@
+import { sleepWith } from '../../core/adapters/system/clock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Owner, Scheduler } from './scheduler.js';
 
@@ -29,17 +30,7 @@ export function createSimulatedClock(scheduler: Scheduler, owner: Owner): Simula
       again();
       return () => cancel();
     },
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const done = (): void => {
-          cancel();
-          signal?.removeEventListener('abort', done);
-          resolve();
-        };
-        const cancel = timers.schedule(wait(ms), 'sleep', done);
-        signal?.addEventListener('abort', done);
-      }),
+    sleep: sleepWith((ms, task) => timers.schedule(wait(ms), 'sleep', task)),
     step: (ms) => void (offset += ms),
   };
   return clock;

@@ -3,10 +3,10 @@ import { createRandom, type Random } from '../fuzz/random.js';
 import { openDatabaseGate, type DatabaseGate } from './database-gate.js';
 import type { SimulationServer } from './database-server.js';
 import { installNetwork, type Latency, type Network } from './network.js';
+import { STREAMS } from './plan.js';
 import { takeProcessGlobals } from './process-globals.js';
 import { startReplica, type Replica, type ReplicaName } from './replica.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
-import { STREAMS } from './streams.js';
 import { DATABASE_PORT, startSimulatedVenue, type SimulatedVenue } from './venue.js';
 
 /** Everything of one run: scheduler, network, database, chain and replicas. */

@@ -4,29 +4,35 @@ import type { Clock, RandomBytes } from '../../ports/clock.js';
 /** A past deadline is due now; Node 24 warns about negative delays. */
 const delay = (ms: number): number => Math.max(0, ms);
 
+/** A sleep made of a clock's own timers. */
+export const sleepWith =
+  (after: Clock['after']): Clock['sleep'] =>
+  (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = (): void => {
+        cancel();
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const cancel = after(ms, done);
+      signal?.addEventListener('abort', done);
+    });
+
+const after: Clock['after'] = (ms, task) => {
+  const timer = setTimeout(task, delay(ms));
+  return () => clearTimeout(timer);
+};
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(ms, task) {
-    const timer = setTimeout(task, delay(ms));
-    return () => clearTimeout(timer);
-  },
+  after,
   every(ms, task) {
     const timer = setInterval(task, ms);
     return () => clearInterval(timer);
   },
-  sleep(ms, signal) {
-    return new Promise((resolve) => {
-      if (signal?.aborted) return resolve();
-      const done = (): void => {
-        clearTimeout(timer);
-        signal?.removeEventListener('abort', done);
-        resolve();
-      };
-      const timer = setTimeout(done, delay(ms));
-      signal?.addEventListener('abort', done);
-    });
-  },
+  sleep: sleepWith(after),
 };
 
 /** The operating system's generator, fit for secrets. */

@@ -1,9 +1,9 @@
+import { formatEther } from 'viem/utils';
 import type { ChainDefinition, ChainSlug } from '../../chains/chains.js';
 import type { Gateway, Venue } from '../../gateway.js';
 import type { Address } from '../../types.js';
 import type { Alerts } from './alerts.js';
 import { GuardrailError } from '../../config/rules.js';
-import { formatNative } from '../../domain/native-amount.js';
 import type { RelayStore } from '../../ports/stores/relay.js';
 import type { Metrics } from '../metrics.js';
 import type { Clock } from '../../ports/clock.js';
@@ -47,7 +47,7 @@ export async function alertBudget(
   used: { readonly wallet: Address; readonly spentWei: bigint; readonly budgetWei: bigint; readonly freesAt: number },
 ): Promise<void> {
   const { wallet, spentWei, budgetWei, freesAt } = used;
-  const figures = `${formatNative(spentWei)} of ${formatNative(budgetWei)} ${chain.nativeSymbol}`;
+  const figures = `${formatEther(spentWei)} of ${formatEther(budgetWei)} ${chain.nativeSymbol}`;
   await alerts.raiseAlert({
     ...nameOf(chain, wallet),
     message: `The relayer wallet ${wallet} on ${chain.name} has spent ${figures} today: only cancels and closes are sent until the day ends or the wallet is topped up.`,

@@ -1,9 +1,9 @@
+import { formatEther } from 'viem/utils';
 import type { Gateway, Venue } from '../../gateway.js';
 import type { Address, Cancel } from '../../types.js';
 import type { Alert, AlertKind, AlertStore } from '../../ports/stores/alerts.js';
 import type { Alerts } from './alerts.js';
 import { runwayDays } from '../../ports/stores/gas.js';
-import { formatNative } from '../../domain/native-amount.js';
 import type { AlertSettings } from '../../config/operator.js';
 import type { LaneHealth } from '../../ports/stores/relay.js';
 
@@ -109,7 +109,7 @@ async function checkBalance({ gateway, settings }: Watch, venue: Venue, wallet: 
     subject: wallet,
     isWrong,
     repeats: true,
-    message: `The relayer wallet ${wallet} on ${slug} holds ${formatNative(balance)}${lasts}.`,
+    message: `The relayer wallet ${wallet} on ${slug} holds ${formatEther(balance)}${lasts}.`,
     details: {
       balanceWei: balance.toString(),
       thresholdWei: threshold.toString(),

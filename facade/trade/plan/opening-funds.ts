@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { fromNode } from '../../../core/ports/from-node.js';
 import type { Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
@@ -20,7 +21,7 @@ interface Asked {
 const KEPT_MS = 1_000;
 const MOST_KEPT = 10_000;
 
-const known = new WeakMap<Venue, Map<string, Asked>>();
+const known = new WeakMap<Venue, LRUCache<string, Asked>>();
 
 /** From the chain, cached for KEPT_MS, so that bots with many requests a second cause one reading. */
 export function knownFunds(venue: Venue, trader: Address, token: Address, askedAt: number): Promise<Funds> {
@@ -31,8 +32,8 @@ export function knownFunds(venue: Venue, trader: Address, token: Address, askedA
 
 const isRecent = ({ clock }: Venue, { at }: Asked): boolean => Math.abs(clock.now() - at) < KEPT_MS;
 
-const keptFor = (venue: Venue): Map<string, Asked> => {
-  const kept = known.get(venue) ?? new Map<string, Asked>();
+const keptFor = (venue: Venue): LRUCache<string, Asked> => {
+  const kept = known.get(venue) ?? new LRUCache<string, Asked>({ max: MOST_KEPT });
   known.set(venue, kept);
   return kept;
 };
@@ -43,10 +44,7 @@ const lastAsked = (venue: Venue, trader: Address, token: Address): Asked | undef
 function keep(venue: Venue, trader: Address, token: Address, given: Omit<Asked, 'at'>): Promise<Funds> {
   const [kept, key] = [keptFor(venue), keyOf(trader, token)];
   const asked: Asked = { ...given, at: venue.clock.now() };
-  kept.delete(key);
   kept.set(key, asked);
-  const [oldest] = kept.size > MOST_KEPT ? kept.keys() : [];
-  if (oldest !== undefined) kept.delete(oldest);
   asked.funds.catch(() => kept.get(key) === asked && kept.delete(key));
   return asked.funds;
 }

@@ -1,7 +1,7 @@
 import { encode } from '@msgpack/msgpack';
 import { concat, getBytes, keccak256, toBeHex, type HDNodeWallet, type TypedDataField, type Wallet } from 'ethers';
 
-/** A client of the exchange that shares nothing with the service: actions are packed by @msgpack/msgpack and signed by ethers. */
+/** A client of the exchange that shares no code of ours with the service: actions are packed by @msgpack/msgpack and signed by ethers. */
 
 type Signer = Wallet | HDNodeWallet;
 

@@ -1,3 +1,4 @@
+import { sleepWith } from '../../../core/adapters/system/clock.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Cancel } from '../../../core/types.js';
 
@@ -47,17 +48,7 @@ export function createManualClock(start = Date.UTC(2026, 0, 6, 15)): ManualClock
     monotonic: () => now,
     after: (ms, task) => add(ms, null, task),
     every: (ms, task) => add(ms, ms, task),
-    sleep: (ms, signal) =>
-      new Promise((resolve) => {
-        if (signal?.aborted) return resolve();
-        const done = (): void => {
-          cancel();
-          signal?.removeEventListener('abort', done);
-          resolve();
-        };
-        const cancel = add(ms, null, done);
-        signal?.addEventListener('abort', done);
-      }),
+    sleep: sleepWith((ms, task) => add(ms, null, task)),
     advance,
     async pass(ms, stepMs = 100) {
       for (let left = ms; left > 0; left -= stepMs) {

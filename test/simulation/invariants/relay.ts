@@ -94,7 +94,8 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   );
   const onChain = (await sentOnChain(evidence)).reduce((sum, { cost }) => sum + cost, 0n);
   const figures = { spent, onChain, costs: BigInt(costs[0]?.cost ?? 0), totals: BigInt(totals[0]?.cost ?? 0) };
-  return figures.costs === spent && figures.onChain === spent ? [] : [`the figures of the gas ledger differ: ${show(figures)}`];
+  const isEqual = [figures.onChain, figures.costs, figures.totals].every((figure) => figure === spent);
+  return isEqual ? [] : [`the figures of the gas ledger differ: ${show(figures)}`];
 };
 
 /** A lane that was blocked is free again once its cause is gone. */
