@@ -145,6 +145,30 @@ describePages('the connect page', () => {
   );
 
   it(
+    'finds the fill of an order on the Hyperliquid API whose answer was lost, and does not send it again',
+    async () => {
+      const { page, close } = await visit();
+      await connect(page);
+      await toChain(page);
+      await fundAndApprove(page);
+      await makeAgent(page, 'hyperliquid');
+      await line(page, 'hyperliquid', 'relayer').getByRole('button', { name: 'Set the delegate' }).click();
+      await isMended(page, 'hyperliquid', 'relayer');
+      await page.locator('.column.hyperliquid .chip.good').waitFor();
+      let orders = 0;
+      await page.route('**/exchange', async (route) => {
+        orders += 1;
+        await route.fetch(); // the gateway takes the order
+        await route.abort('connectionreset');
+      });
+      expect(await firstFill(page)).toMatch(/BTC at [\d,.]+\.$/);
+      expect(orders).toBe(1);
+      await close();
+    },
+    TEST_MS,
+  );
+
+  it(
     'takes a refusal in the wallet as a decision, and goes on from there',
     async () => {
       const { page, wallet, complaints, close } = await visit();
