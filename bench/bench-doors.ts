@@ -3,11 +3,11 @@ import type { AddressInfo } from 'node:net';
 import express, { type Router } from 'express';
 import { keccak256, recoverTypedDataAddress } from 'viem';
 import { z } from 'zod';
-import { REQUEST_FIELDS, signingDomain } from '../core/access/typed-data.js';
+import { REQUEST_FIELDS, signingDomain } from '../core/access/signature.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';
-import { createClientReader } from '../http/client.js';
+import { createClientReader } from '../http/request.js';
 import { createResponseCache } from '../http/response-cache.js';
 import { venueOperation, type Operation } from '../native-api/operation.js';
 

@@ -4,10 +4,10 @@ import { systemClock } from '../core/adapters/system/clock.js';
 import { getCandles } from '../core/markets/get-candles.js';
 import { venueOf } from '../core/gateway.js';
 import { createLifecycle } from '../app/lifecycle.js';
-import { textOf } from '../native-api/wire/encoder.js';
+import { textOf } from '../native-api/wire/codec.js';
 import { Candles } from '../native-api/wire/markets.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
-import { startSandbox } from '../sandbox/start-sandbox.js';
+import { startSandbox } from '../sandbox/run.js';
 import { order, orderAction, postExchange, signL1 } from '../test/harness/hyperliquid/exchange.js';
 import { median } from './median.js';
 

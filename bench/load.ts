@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net';
 import { instantiateSecp256k1 } from '@bitauth/libauth';
-import { createRequestDigest } from '../core/access/request-digest.js';
-import { loadKeccak } from '../core/adapters/crypto/keccak.js';
+import { createRequestDigest } from '../core/access/signature.js';
+import { loadKeccak } from '../core/adapters/crypto/load-crypto.js';
 import { chainBySlug } from '../core/chains/chains.js';
 
 /** The load generator, a process of its own: it signs beforehand, then sends as fast as answers come back. */

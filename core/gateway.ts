@@ -1,5 +1,5 @@
 import type { RequestAccess } from './access/request-access.js';
-import { createBus, type Bus } from './bus.js';
+import { createBus, type Bus } from './stream/bus.js';
 import type { ChainDefinition, ChainSlug } from './chains/chains.js';
 import { GatewayError } from './errors.js';
 import type { FacadeSettings } from './config/facade.js';
@@ -11,7 +11,7 @@ import type { Referrers } from './trading/referrers.js';
 import type { Alerts } from './observability/alerts/alerts.js';
 import type { Relayer } from './ports/relayer.js';
 import type { MetricsBook } from './observability/metrics.js';
-import type { RequestScopes } from './observability/request-scope.js';
+import type { RequestScopes } from './observability/tracing.js';
 import type { NoticeSource } from './ports/notices.js';
 import type { CatchUp } from './indexer/catch-up.js';
 import type { MarketFeed } from './ports/feed.js';

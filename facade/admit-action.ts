@@ -2,12 +2,11 @@ import { callerOf } from '../core/access/authenticate.js';
 import type { AgentCaller } from '../core/access/caller.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
 import type { ActionProof, KeptAction } from '../core/ports/stores/signers.js';
-import { isInForce, type Agent } from '../core/domain/agent.js';
-import { checkMayTrade } from '../core/domain/scope.js';
+import { checkMayTrade, isInForce, type Agent } from '../core/domain/agent.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } from '../core/access/limits.js';
 import type { Address } from '../core/types.js';
-import { nonceText, TEXTS } from './texts.js';
+import { nonceText, TEXTS } from './reply.js';
 
 /** What an action counts against: actions that open risk have a bucket of their own, so that they never use up the budget for closing. */
 export interface Weight {

@@ -1,18 +1,18 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { gunzip } from 'node:zlib';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
 import type { ResponseCache } from '../http/response-cache.js';
-import type { Window } from '../core/access/limits.js';
-import type { OpenScope, RequestScopes } from '../core/observability/request-scope.js';
+import { tightestWindow, type Window } from '../core/access/limits.js';
+import type { OpenScope, RequestScopes } from '../core/observability/tracing.js';
 import type { TradeHandlers } from './actions/trade-handlers.js';
 import { createCompatEndpoint } from './compat.js';
 import { COMPAT_REPORT } from './compat-report.js';
 import { TEXT_TYPE, type Answer, type Client, type Endpoint, type ReadClient } from './endpoint.js';
 import { createExchangeHandler } from './exchange-handler.js';
 import { createInfoHandler } from './info/info-handler.js';
-import { readBody } from './read-body.js';
-import { sendAnswer } from './send-answer.js';
-import { unknownPathText } from '../http/unknown-path.js';
+import { announcesBody, linger, unknownPathText } from '../http/respond.js';
+import { collectBytes, PIECES_TEXT } from '../http/request.js';
 
 /** Clients join their base URL and the last segment with one slash, two or none; some lose the chain when its slash is missing. */
 const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;
@@ -130,4 +130,69 @@ function answerPreflight(response: ServerResponse, { requestId }: Client): void 
     'Access-Control-Max-Age': '86400',
   });
   response.end();
+}
+
+/** Two hundred orders with all optional fields are a quarter of this. */
+export const BODY_LIMIT_BYTES = 256 * 1024;
+
+type Done = (error: GatewayError | null, bytes: Buffer) => void;
+
+const NO_BYTES = Buffer.alloc(0);
+const refusal = (message: string): GatewayError => new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message }] });
+const tooLarge = (): GatewayError => refusal(`must not exceed ${BODY_LIMIT_BYTES / 1024} KiB`);
+
+/** Reads the whole body, whatever its Content-Type; a client that disconnects meanwhile gets no reply. */
+function readBody(request: IncomingMessage, done: Done): void {
+  const encoding = request.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  if (encoding !== 'identity' && encoding !== 'gzip') return done(refusal('must be plain or gzip'), NO_BYTES);
+  if (Number(request.headers['content-length'] ?? 0) > BODY_LIMIT_BYTES) return done(tooLarge(), NO_BYTES);
+  const take = encoding === 'gzip' ? unpackedInto(done) : done;
+  collectBytes(request, BODY_LIMIT_BYTES, (fault, bytes) =>
+    take(fault === null ? null : fault === 'too-large' ? tooLarge() : refusal(PIECES_TEXT), bytes),
+  );
+}
+
+/** A few compressed bytes may expand to gigabytes: decompression stops at the same limit. */
+const unpackedInto =
+  (done: Done): Done =>
+  (error, packed) => {
+    if (error !== null) return done(error, packed);
+    gunzip(packed, { maxOutputLength: BODY_LIMIT_BYTES }, (fault, bytes) =>
+      fault === null ? done(null, bytes) : done(isTooLong(fault) ? tooLarge() : refusal('is not gzip'), NO_BYTES),
+    );
+  };
+
+const isTooLong = (fault: NodeJS.ErrnoException): boolean => fault.code === 'ERR_BUFFER_TOO_LARGE';
+
+/** How much of a refused request is still read before its connection is cut. */
+const LINGER_BYTES = 2 * 1024 * 1024;
+
+/** One write for headers and body. */
+function sendAnswer(response: ServerResponse, client: Client, ofAddress: Window, answer: Answer): void {
+  const { status, type, body, headers, windows = [] } = answer;
+  const window = tightestWindow([ofAddress, ...windows]) ?? ofAddress;
+  const isUnread = !response.req.complete && announcesBody(response.req);
+  response.writeHead(status, [
+    'Access-Control-Allow-Origin',
+    '*',
+    'X-Request-Id',
+    client.requestId,
+    'cf-ray',
+    client.ray,
+    'RateLimit-Limit',
+    String(window.limit),
+    'RateLimit-Remaining',
+    String(window.remaining),
+    'RateLimit-Reset',
+    String(window.resetSeconds),
+    'Content-Type',
+    type,
+    'Content-Length',
+    String(typeof body === 'string' ? Buffer.byteLength(body) : body.length),
+    ...Object.entries(headers ?? {}).flat(),
+    ...(isUnread ? ['Connection', 'close'] : []),
+  ]);
+  if (!isUnread) return void response.end(body);
+  response.write(body);
+  linger(response.req, LINGER_BYTES, () => response.end());
 }

@@ -12,12 +12,11 @@ import { admitAction, findSigner, refusalOf, traderCaller, type OnCounted, type 
 import { diagnose } from './doctor.js';
 import { readEnvelope, type Envelope } from './envelope.js';
 import { createUserSignedExchange } from './exchange-user-signed.js';
-import { DONE, refused, type ExchangeReply } from './reply.js';
+import { DONE, notDelegatedText, refused, TEXTS, type ExchangeReply } from './reply.js';
 import { asSentOnly, decodeAction, type Decoded } from './signing/canonical.js';
 import { UnpackableError } from './signing/msgpack.js';
 import { writeOrderedJson, type Json } from './signing/ordered-json.js';
 import { createRecoverSigners, type SignerCandidate } from './signing/recover-signers.js';
-import { notDelegatedText, TEXTS } from './texts.js';
 
 /** A parsed body with the client's address. */
 export interface ExchangeRequest {

@@ -1,5 +1,9 @@
+import type { RequestListener } from 'node:http';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Cancel } from '../core/types.js';
+import { GatewayError } from '../core/errors.js';
+import { setClientHeaders, type ReadClient } from './request.js';
+import { addWindows, announcesBody, CORS_HEADERS, JSON_TYPE, sendError, setCorsHeaders } from './respond.js';
 
 /** Trading sessions and rates change with time alone, so no reply is cached for longer. */
 const MAX_AGE_MS = 1_000;
@@ -94,4 +98,38 @@ function watch({ bus, venues }: Gateway, generations: ReadonlyMap<Venue, Generat
     bus.on('config', ({ venue }) => changed(venue)),
     ...[...venues.values()].map((venue) => venue.feed.on('status', () => changed(venue))),
   ];
+}
+
+/** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
+export function serveCached({ access }: Gateway, clientOf: ReadClient, responses: ResponseCache, app: RequestListener): RequestListener {
+  return (request, response) => {
+    const bytes = request.method === 'GET' && !announcesBody(request) ? responses.find(request.url ?? '') : null;
+    if (bytes === null) return app(request, response);
+    const client = clientOf(request);
+    const window = access.countAddress(client.address);
+    if (window.isExceeded) {
+      setClientHeaders(response, client);
+      setCorsHeaders(request, response);
+      addWindows(response, [window]);
+      return sendError(response, new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds }));
+    }
+    response.writeHead(200, [
+      'X-Request-Id',
+      client.requestId,
+      'cf-ray',
+      client.ray,
+      ...CORS_HEADERS,
+      'RateLimit-Limit',
+      String(window.limit),
+      'RateLimit-Remaining',
+      String(window.remaining),
+      'RateLimit-Reset',
+      String(window.resetSeconds),
+      'Content-Type',
+      JSON_TYPE,
+      'Content-Length',
+      String(bytes.length),
+    ]);
+    response.end(bytes);
+  };
 }

@@ -1,15 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { WebSocket, WebSocketServer } from 'ws';
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 import type { Cancel } from '../core/types.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener } from '../core/stream/connection.js';
-import { createMessageRate } from '../core/stream/message-rate.js';
-import type { SocketRoute } from '../core/stream/socket-route.js';
-import { createClientReader, type Client } from './client.js';
+import { CLOSE_CODES, createMessageRate, type Connection, type ConnectionListener, type SocketRoute } from '../core/stream/connection.js';
+import { createClientReader, type Client } from './request.js';
 import type { Upgrades } from './listen.js';
-import { createTextSender } from './send-text.js';
 
 /** A larger frame closes the connection with 1009. */
 export const FRAME_LIMIT_BYTES = 256 * 1024;
@@ -172,3 +169,23 @@ function hostConnection({ clock, log }: Gateway, { socket, stream }: Opened, onG
     },
   };
 }
+
+const WHOLE_TEXT = '\x81';
+const SHORT = 126;
+const LONG = 65_536;
+
+/**
+ * Writes a frame as one string, its header before its text, so that the network needs no buffer of its own: for thousands of connections
+ * that get the same frame at once, that is most of a frame's cost. Other frames are left to the library, which writes to the same stream
+ * in the same order.
+ */
+export function createTextSender(socket: WebSocket, stream: Duplex): Connection['send'] {
+  return (text, sent) => {
+    const isPlain = text.length < LONG && Buffer.byteLength(text) === text.length;
+    if (!isPlain || socket.readyState !== WebSocket.OPEN) return socket.send(text, () => sent());
+    stream.write(headOf(text.length) + text, 'latin1', () => sent());
+  };
+}
+
+const headOf = (length: number): string =>
+  length < SHORT ? WHOLE_TEXT + String.fromCharCode(length) : WHOLE_TEXT + String.fromCharCode(SHORT, length >> 8, length & 0xff);

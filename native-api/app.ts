@@ -1,23 +1,19 @@
-import type { RequestListener } from 'node:http';
+import type { IncomingMessage, RequestListener } from 'node:http';
 import express, { type Express, type RequestHandler, type Router } from 'express';
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { refuseExceeded } from '../core/access/limits.js';
-import { serveCached } from '../http/serve-cached.js';
-import { createClientReader, rememberClient, setClientHeaders, type ReadClient } from '../http/client.js';
-import { createPreflight, setCorsHeaders } from '../http/cors.js';
+import { serveCached, type ResponseCache } from '../http/response-cache.js';
+import { createClientReader, readBody, rememberClient, setClientHeaders, type ReadClient } from '../http/request.js';
+import { addWindows, answerError, createPreflight, requestId, sendError, setCorsHeaders, unknownPathText } from '../http/respond.js';
 import { docsRouter } from './docs.js';
-import type { ResponseCache } from '../http/response-cache.js';
-import { enterScope, measureRequests } from '../http/measure-requests.js';
-import { createOperationNamer } from './operation-name.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
 import { OPERATIONS } from './operations/index.js';
-import { addWindows } from '../http/rate-headers.js';
-import { readBody } from '../http/read-body.js';
-import { answerError, sendError } from '../http/respond.js';
-import { unknownPathText } from '../http/unknown-path.js';
 import { nativeRouter } from './router.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Metrics } from '../core/observability/metrics.js';
+import type { OpenScope, RequestScopes } from '../core/observability/tracing.js';
 
 export interface OtherRoutes {
   /** Routes of the sandbox, without rate limits; production has none. */
@@ -100,3 +96,85 @@ function receive({ access }: Gateway, clientOf: ReadClient, hasSandbox: boolean)
     next();
   };
 }
+
+/** nginx's status for a client that disconnected before the reply. */
+const CLIENT_GONE = 499;
+
+interface Measuring {
+  readonly metrics: Metrics;
+  readonly clock: Clock;
+  readonly scopes: RequestScopes | null;
+  readonly nameOf: (method: string, url: string) => string;
+}
+
+/** Scopes of open requests. */
+const open = new WeakMap<IncomingMessage, OpenScope>();
+
+/** Counts every request by route, status and duration. */
+const measureRequests =
+  ({ metrics, clock, scopes, nameOf }: Measuring, listener: RequestListener): RequestListener =>
+  (request, response) => {
+    const since = clock.monotonic();
+    const { method = '', url = '' } = request;
+    const scope = scopes === null ? null : openScope(scopes, request);
+    response.once('close', () => {
+      const status = response.headersSent ? response.statusCode : CLIENT_GONE;
+      const operation = nameOf(method, url);
+      metrics.request('native', operation, status, clock.monotonic() - since);
+      scope?.close(operation, status);
+    });
+    listener(request, response);
+  };
+
+function openScope(scopes: RequestScopes, request: IncomingMessage): OpenScope {
+  const { method = '', headers } = request;
+  const traceparent = headers['traceparent'];
+  const scope = scopes.open({
+    door: 'native',
+    transport: 'http',
+    method,
+    traceparent: Array.isArray(traceparent) ? undefined : traceparent,
+  });
+  open.set(request, scope);
+  return scope;
+}
+
+/** From here on all work belongs to the request. Entered after the body was read: body events belong to the connection. */
+const enterScope: RequestHandler = (request, response, next) => {
+  const scope = open.get(request);
+  if (scope === undefined) return next();
+  scope.run(requestId(response), next);
+};
+
+/** Caches names by path; paths with ids are many, so a full cache is emptied instead of growing. */
+const MOST_KEPT = 4_096;
+
+/** Finds a request's operation by method and URL alone: replies that never reach the router are counted too. */
+function createOperationNamer(operations: readonly Operation[]): (method: string, url: string) => string {
+  const rows = operations.map(({ id, method, scope, path }) => ({
+    id,
+    method,
+    parts: `${scope === 'venue' ? '/v1/:chain' : ''}${path === '/' ? '' : path}`.split('/'),
+  }));
+  const known = new Map<string, string>();
+  const find = (method: string, path: string): string => {
+    const parts = path.split('/');
+    const asked = method === 'HEAD' ? 'GET' : method;
+    const row = rows.find((one) => one.method === asked && matches(one.parts, parts));
+    return row?.id ?? 'other';
+  };
+  return (method, url) => {
+    const end = url.indexOf('?');
+    const path = end === -1 ? url : url.slice(0, end);
+    const key = `${method} ${path}`;
+    const kept = known.get(key);
+    if (kept !== undefined) return kept;
+    const name = find(method, path);
+    if (known.size >= MOST_KEPT) known.clear();
+    known.set(key, name);
+    return name;
+  };
+}
+
+const matches = (pattern: readonly string[], parts: readonly string[]): boolean =>
+  pattern.length === parts.length && pattern.every((part, at) => (part.startsWith(':') ? parts[at] !== '' : part === parts[at]));

@@ -1,10 +1,10 @@
+import { z } from 'zod';
 import { CHAIN_SLUGS } from '../core/chains/chains.js';
 import { CATALOGUE, LIMIT_SCOPES, type ErrorCode } from '../core/errors.js';
-import { errorsOf, pathParameters } from './documented-errors.js';
+import { errorsOf, pathParameters, type Operation } from './operation.js';
 import { MAX_WAIT_SECONDS } from '../core/trading/wait-for-order.js';
-import { createSchemaPrinter, type JsonSchema, type SchemaPrinter } from './openapi-schemas.js';
-import type { Operation } from './operation.js';
-import { describeSocket } from './ws/describe-socket.js';
+import { ANSWERS, Beat, ByKey, BySignature, CHANNELS, isPrivate, MESSAGES, SUBSCRIPTIONS } from './wire/stream.js';
+import { SESSION_LIMITS } from './ws/session.js';
 
 export interface OpenApiDocument extends Readonly<Record<string, unknown>> {
   readonly openapi: '3.1.0';
@@ -184,3 +184,92 @@ function securitySchemes(prefix: string): JsonSchema {
     apiKey: header('Api-Key', 'A read-only key issued by `POST /v1/{chain}/api-keys`.'),
   };
 }
+
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+interface SchemaPrinter {
+  /** The wire format of a schema: the input side of a codec, for requests and replies, as replies are encoded. */
+  print(schema: z.ZodType): JsonSchema;
+  /** Replies have no undocumented fields. */
+  printReply(schema: z.ZodType): JsonSchema;
+  /** The named schemas, each once. */
+  components(): Readonly<Record<string, JsonSchema>>;
+}
+
+/** Prints the registry's schemas; named ones (`.meta({ id })`) are collected and referenced. */
+function createSchemaPrinter(): SchemaPrinter {
+  const components: Record<string, JsonSchema> = {};
+
+  const print = (schema: z.ZodType, closed: boolean): JsonSchema => {
+    const printed: Record<string, unknown> = { ...z.toJSONSchema(schema, { io: 'input', override: tidy(closed) }) };
+    const { $defs = {}, ...rest } = relocate(printed) as Record<string, unknown>;
+    delete rest['$schema'];
+    for (const [name, component] of Object.entries($defs as Record<string, Record<string, unknown>>)) keep(name, component);
+    const name = z.globalRegistry.get(schema)?.id;
+    if (name === undefined || '$ref' in rest) return rest;
+    keep(name, rest);
+    return { $ref: `#/components/schemas/${name}` };
+  };
+
+  const keep = (name: string, component: Record<string, unknown>): void => {
+    delete component['id'];
+    const known = components[name];
+    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(component))
+      throw new Error(`Two different schemas are called ${name}.`);
+    components[name] = component;
+  };
+
+  return { print: (schema) => print(schema, false), printReply: (schema) => print(schema, true), components: () => components };
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** `#/$defs/X` → `#/components/schemas/X`, at any depth. */
+function relocate(node: unknown): unknown {
+  if (Array.isArray(node)) return node.map(relocate);
+  if (!isRecord(node)) return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) =>
+      key === '$ref' && typeof value === 'string' ? [key, value.replace('#/$defs/', '#/components/schemas/')] : [key, relocate(value)],
+    ),
+  );
+}
+
+const UNBOUNDED = Number.MAX_SAFE_INTEGER;
+
+/** Removes the bounds that merely express JavaScript's integer range. */
+function tidy(closed: boolean): (context: { jsonSchema: z.core.JSONSchema.BaseSchema }) => void {
+  return ({ jsonSchema }) => {
+    if (jsonSchema.minimum === -UNBOUNDED) delete jsonSchema.minimum;
+    if (jsonSchema.maximum === UNBOUNDED) delete jsonSchema.maximum;
+    if (closed && jsonSchema.type === 'object' && jsonSchema.properties !== undefined) jsonSchema.additionalProperties ??= false;
+  };
+}
+
+const DESCRIPTION =
+  'After `hello` a client subscribes. The first message of a subscription is its snapshot; `seq` rises by one per message. Channels of an account need `auth` first: ' +
+  'by API key, or by a signature of primary type `wsAuth` over method `WS`, path `/v1/{chain}/ws` and the empty body. Their `cursor` is that of the account journal; ' +
+  'subscribing to orders or fills with `after` goes on from there without a snapshot. Whatever a client says answers the heartbeat; after two unanswered ones the line is closed with 1001. ' +
+  'A service that ends closes with 1012: come back, with the cursor, to the same address. ' +
+  'A line that cannot keep up is closed with 1013: prices, book and candles are merged for it first, orders and fills never.';
+
+const printAll = (schemas: Readonly<Record<string, z.ZodType>>, print: (schema: z.ZodType) => JsonSchema): JsonSchema =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, print(schema)]));
+
+/** OpenAPI cannot describe WebSockets; the schemas that parse and write the messages describe them here. */
+const describeSocket = (printer: SchemaPrinter): JsonSchema => ({
+  path: '/v1/{chain}/ws',
+  description: DESCRIPTION,
+  heartbeatMs: SESSION_LIMITS.heartbeatMs,
+  subscriptions: SESSION_LIMITS.subscriptions,
+  private: CHANNELS.filter(isPrivate),
+  client: {
+    auth: { anyOf: [ByKey, BySignature].map((schema) => printer.print(schema)) },
+    beat: printer.print(Beat),
+    subscribe: printAll(SUBSCRIPTIONS, (schema) => printer.print(schema)),
+  },
+  server: {
+    answers: printAll(ANSWERS, (schema) => printer.printReply(schema)),
+    messages: printAll(MESSAGES, (schema) => printer.printReply(schema)),
+  },
+});

@@ -11,7 +11,7 @@ export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
  * anyone, with more detail for an agent that signs.
  */
 export const AUTHS = ['none', 'agent', 'reader', 'master', 'optional'] as const;
-export type Auth = (typeof AUTHS)[number];
+type Auth = (typeof AUTHS)[number];
 
 interface CallerOf {
   readonly none: null;
@@ -43,7 +43,7 @@ interface Row<A extends Auth, Params, Query, Body, Reply extends z.ZodType, Cont
   readonly status?: (answer: z.output<Reply>) => number;
   /** All statuses of a successful reply; default 200 only. */
   readonly statuses?: readonly number[];
-  /** Codes besides those that follow from scope, auth and path (`errorsOf` in documented-errors.ts). */
+  /** Codes besides those that follow from scope, auth and path (`errorsOf`). */
   readonly errors?: readonly ErrorCode[];
   /** The delegate is read together with the simulation of the write, which saves a node round trip; the handler must check it. */
   readonly simulates?: boolean;
@@ -106,4 +106,38 @@ export function venueOperation<
   B extends Schema = undefined,
 >(row: Row<A, P, Q, B, Reply, VenueContext>): Operation {
   return { scope: 'venue', ...row } as unknown as Operation;
+}
+
+const ALWAYS: readonly ErrorCode[] = ['VALIDATION_ERROR', 'RATE_LIMITED', 'INTERNAL', 'NOT_READY'];
+const SIGNED: readonly ErrorCode[] = ['INVALID_SIGNATURE', 'TIMESTAMP_OUT_OF_WINDOW', 'NONCE_REUSED'];
+const OF_AGENTS: readonly ErrorCode[] = [
+  'UNAUTHENTICATED',
+  ...SIGNED,
+  'AGENT_UNKNOWN',
+  'AGENT_NOT_DELEGATED',
+  'AGENT_EXPIRED',
+  'AGENT_REVOKED',
+];
+
+const BY_AUTH: Readonly<Record<Auth, readonly ErrorCode[]>> = {
+  none: [],
+  master: SIGNED,
+  agent: [...OF_AGENTS, 'SCOPE_READ_ONLY'],
+  reader: [...OF_AGENTS, 'API_KEY_UNKNOWN'],
+  optional: OF_AGENTS,
+};
+
+export const pathParameters = (path: string): string[] => [...path.matchAll(/:(\w+)/g)].map(([, name]) => name ?? '');
+
+/** Whether the account in the path must be the caller's: derived from the row, so that no handler can forget the check. */
+export const isOwnAccount = ({ auth, path }: Operation): boolean =>
+  (auth === 'agent' || auth === 'reader') && pathParameters(path).includes('address');
+
+/** All error codes of a row: those that follow from its scope, auth and path, and its own. */
+export function errorsOf(operation: Operation): ErrorCode[] {
+  const codes: ErrorCode[] = [...ALWAYS, ...BY_AUTH[operation.auth], ...(operation.errors ?? [])];
+  if (operation.scope === 'venue') codes.push('CHAIN_NOT_FOUND', 'UPSTREAM_UNAVAILABLE');
+  if (isOwnAccount(operation)) codes.push('TRADER_MISMATCH');
+  if (pathParameters(operation.path).includes('symbol')) codes.push('MARKET_NOT_FOUND');
+  return [...new Set(codes)];
 }

@@ -3,18 +3,12 @@ import { authenticate } from '../core/access/authenticate.js';
 import type { Caller } from '../core/access/caller.js';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../core/gateway.js';
-import type { Wait } from '../core/trading/wait-for-order.js';
-import { addressOf } from '../http/client.js';
-import { decodeInput } from './decode-input.js';
-import { isOwnAccount } from './documented-errors.js';
+import { MAX_WAIT_SECONDS, type Wait } from '../core/trading/wait-for-order.js';
+import { addressOf, bodyOf } from '../http/request.js';
+import { decodeInput, textOf } from './wire/codec.js';
+import { isOwnAccount, type Operation } from './operation.js';
 import type { ResponseCache } from '../http/response-cache.js';
-import type { Operation } from './operation.js';
-import { waitOf } from './prefer.js';
-import { addWindows } from '../http/rate-headers.js';
-import { bodyOf } from '../http/read-body.js';
-import { JSON_TYPE, sendBytes } from '../http/respond.js';
-import { unknownPathText } from '../http/unknown-path.js';
-import { textOf } from './wire/encoder.js';
+import { addWindows, JSON_TYPE, sendBytes, unknownPathText } from '../http/respond.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;
 
@@ -143,3 +137,28 @@ const refusePath =
     const reason = unknownPathText(request.originalUrl, [...gateway.venues.keys()], 'There is no such operation on this chain.');
     throw new GatewayError('UNSUPPORTED', { reason });
   };
+
+/** One preference (RFC 7240): a name, perhaps a value, perhaps parameters. Commas and semicolons inside quotes belong to the value. */
+const PREFERENCE =
+  /(?:^|,)[ \t]*([!#$%&'*+.^_`|~\w-]+)[ \t]*(?:=[ \t]*("(?:[^"\\]|\\.)*"|[^\s,;"]*))?((?:[ \t]*;(?:[^,"]|"(?:[^"\\]|\\.)*")*)?)[ \t]*(?=,|$)/g;
+const MAX_LENGTH = 1_024;
+
+/** Seconds of the first `wait`, as in the RFC; null if there is none that can be parsed. Never an error: a preference is not a requirement. */
+export function preferredWait(header: string | undefined): number | null {
+  if (header === undefined || header.length > MAX_LENGTH) return null;
+  const wishes = [...header.matchAll(PREFERENCE)];
+  if (wishes.reduce((length, [text]) => length + text.length, 0) !== header.length) return null;
+  const wish = wishes.find(([, name]) => name?.toLowerCase() === 'wait');
+  const seconds = wish?.[2]?.replaceAll('"', '') ?? '';
+  return /^\d{1,9}$/.test(seconds) ? Math.min(Number(seconds), MAX_WAIT_SECONDS) : null;
+}
+
+/** How long the client would wait for this reply; the header is set when the operation grants it. */
+function waitOf(request: Request, response: Response): Wait | null {
+  const { prefer } = request.headers;
+  const seconds = preferredWait(Array.isArray(prefer) ? prefer.join(', ') : prefer);
+  if (seconds === null) return null;
+  const gone = new AbortController();
+  response.once('close', () => gone.abort());
+  return { seconds, signal: gone.signal, onApplied: () => response.setHeader('Preference-Applied', `wait=${seconds}`) };
+}

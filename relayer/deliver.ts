@@ -1,11 +1,11 @@
 import type { Hex } from '../core/types.js';
 import type { NodeFees, SendVerdict } from '../core/ports/relayer.js';
 import { isOver, type RelayJob } from '../core/ports/stores/relay.js';
-import { allDone } from './all-done.js';
-import { hostsIn } from './failure.js';
 import { bumpedFees, firstFees, gwei } from './fees.js';
 import { createSigning, NO_OP_GAS } from './sign-jobs.js';
 import type { DeliveryOptions } from './lane-options.js';
+import { GatewayError } from '../core/errors.js';
+import { NoNodeError } from '../core/ports/no-node-error.js';
 
 /** Signs and sends jobs that have a nonce. A job may have several attempts under its nonce, of which at most one can be mined. */
 export interface Delivery {
@@ -191,4 +191,19 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     wanting: () => wanting,
     forgetAllBut,
   };
+}
+
+/** The hosts that failed, in brackets; empty if they are not known. */
+const hostsIn = (error: unknown): string => (error instanceof NoNodeError && error.hosts.length > 0 ? ` (${error.hosts.join(', ')})` : '');
+
+/** Why a lane failed, as a clause that traders read. */
+export const failureOf = (error: unknown): string =>
+  error instanceof GatewayError && error.code === 'NOT_READY'
+    ? 'its database does not answer'
+    : `its node does not answer${hostsIn(error)}`;
+
+/** Resolves when every promise has settled, so that none keeps running unawaited; then rejects with the first failure. */
+export async function allDone(works: readonly Promise<unknown>[]): Promise<void> {
+  const failure = (await Promise.allSettled(works)).find((each) => each.status === 'rejected');
+  if (failure) throw failure.reason;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Logger } from '../core/ports/log.js';
 import { within, type Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import type { SignerConfig } from '../core/config/relayer-signer.js';
+import type { SignerConfig } from '../core/config/relayer-keys.js';
 import { signedBy, unsignedBytes, type ForeignSignature } from './external-signature.js';
 import type { Unsigned, Wallet } from './wallet.js';
 

@@ -1,8 +1,7 @@
-import type { DailyBudgetSetting } from '../core/config/relayer.js';
+import type { DailyBudgetSetting, LaneWaits } from '../core/config/relayer.js';
 import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
-import type { LaneWaits } from '../core/config/lane.js';
 import type { RelayJob, RelayStore } from '../core/ports/stores/relay.js';
 import type { RelayNode } from '../core/ports/relayer.js';
 import type { Hex } from '../core/types.js';

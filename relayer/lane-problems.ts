@@ -10,7 +10,7 @@ import {
   type StoredLaneProblem,
 } from '../core/ports/stores/relay.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
-import type { LaneWaits } from '../core/config/lane.js';
+import type { LaneWaits } from '../core/config/relayer.js';
 
 /** The current state is stored again this often, in case an alert was ended or the row was restored from a backup. */
 const AGAIN_MS = 30_000;

@@ -2,12 +2,10 @@ import type { Address } from '../core/types.js';
 import type { Refusal, RelayJob, SignedAction, LaneProblem } from '../core/ports/stores/relay.js';
 import type { Lease } from '../core/ports/stores/tracking.js';
 import { createDailyBudget } from './daily-budget.js';
-import { createDelivery } from './deliver.js';
+import { createDelivery, failureOf } from './deliver.js';
 import type { LaneOptions } from './lane-options.js';
-import { failureOf } from './failure.js';
 import { createLaneProblems } from './lane-problems.js';
-import { createInFlightJobs } from './in-flight-jobs.js';
-import { createChainReconciler } from './chain-reconciler.js';
+import { createChainReconciler, createInFlightJobs } from './chain-reconciler.js';
 import { createMutex } from './mutex.js';
 import { refusalOf, type PolicySettings } from './policy.js';
 

@@ -1,4 +1,4 @@
-import { isDemoKey } from '../core/config/demo-key.js';
+import { isDemoKey } from '../core/config/relayer-keys.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { RelayerConfig } from '../core/config/relayer.js';

@@ -3,7 +3,7 @@ import type { Address } from '../core/types.js';
 import { BLOCKED_EXITS, careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
 import type { GivenRules } from '../core/config/rules.js';
 import type { Refusal, RelayJob } from '../core/ports/stores/relay.js';
-import type { UsedQuota } from '../core/observability/alerts/rules.js';
+import type { UsedQuota } from '../core/observability/alerts/raise.js';
 import type { RulesStore } from '../core/ports/stores/rules.js';
 
 /** opens: creates or increases a position · cares: changes TP/SL or margin of an open one · exits: reduces risk at the trader's request. */

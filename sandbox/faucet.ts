@@ -4,9 +4,8 @@ import { diamondAbi } from '../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../core/types.js';
 import type { AdminMethod } from './chain/chain-node.js';
 import { tokenAbi } from './contracts/artefact.js';
-import type { Rpc } from './local-client.js';
-import { localSigner } from './local-signer.js';
-import { createSender, type Sender } from './sender.js';
+import { createSender, type Rpc, type Sender } from './sender.js';
+import { localSigner } from './accounts.js';
 
 export interface SandboxCollateral {
   readonly symbol: string;

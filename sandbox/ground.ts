@@ -1,15 +1,16 @@
 import path from 'node:path';
+import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { accessSettings } from '../core/access/access-variables.js';
-import { databaseLimits, type DatabaseConfig } from '../core/config/database.js';
-import { poolSizeFor } from '../core/config/database-pool.js';
+import { databaseLimits, poolSizeFor, type DatabaseConfig } from '../core/config/database.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Lifecycle } from '../app/lifecycle.js';
 import { listen, type Listening } from '../http/listen.js';
 import { findPackage, openDataFolder, type DataFolder } from './data-folder.js';
-import { setAsidePreRelease } from './pre-release-data.js';
 import type { SandboxSettings } from './settings.js';
+import { dataFolder } from '../core/adapters/postgres/embedded/cluster.js';
+import { waitUntilFree, type Occupied } from '../core/adapters/postgres/embedded/occupancy.js';
 
 /** What a start needs first, and what takes long without our processor: while the database server starts, the rest can be loaded. */
 export interface Ground {
@@ -72,3 +73,22 @@ function databaseOf(settings: SandboxSettings, folder: DataFolder): DatabaseConf
 
 /** Where tools keep what they can make again; `npm ci` clears it. */
 const patternFolder = (): string => path.join(findPackage(), 'node_modules/.cache/diamond-gateway');
+
+/** Pre-releases kept their database under this name; no step leads from its schema to the present one. */
+const DATABASE = 'postgres';
+/** What they kept. The database is moved last, so that the next start finishes what an interrupted one began. */
+const KEPT = ['prices.json', 'chains', DATABASE];
+
+/**
+ * Moves the data of a pre-release into a folder beside it and returns that folder; null if there is none. The chain goes along, because
+ * agents and signatures of its traders are in the database. Throws if a pre-release still runs on the data.
+ */
+export async function setAsidePreRelease(root: string, options: Pick<Occupied, 'clock' | 'log' | 'signal'>): Promise<string | null> {
+  const database = path.join(root, DATABASE);
+  if (!existsSync(database)) return null;
+  await waitUntilFree({ ...options, folder: database, dataFolder: dataFolder(database) });
+  const aside = path.join(root, `pre-release-${options.clock.now()}`);
+  mkdirSync(aside, { mode: 0o700 });
+  for (const name of KEPT) if (existsSync(path.join(root, name))) renameSync(path.join(root, name), path.join(aside, name));
+  return aside;
+}

@@ -1,6 +1,6 @@
 import { createLogger } from '../core/adapters/telemetry/log.js';
 import { systemClock } from '../core/adapters/system/clock.js';
-import { forgetSecrets } from '../core/config/secrets.js';
+import { forgetSecrets } from '../core/config/source.js';
 import { readLauncher, readOrExit, runProgram } from '../app/lifecycle.js';
 import { readSettings } from '../app/read-settings.js';
 import { layGround } from './ground.js';

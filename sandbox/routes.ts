@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { CANCEL_REASONS } from '../core/domain/pricing/cancel-reason.js';
 import { GatewayError } from '../core/errors.js';
 import { refuseForeignPage } from '../http/foreign-page.js';
-import { AddressString } from '../native-api/wire/schema.js';
+import { AddressString } from '../native-api/wire/codec.js';
 import { readStrictJson } from '../http/strict-json.js';
 import { DEMO_ROLES } from './accounts.js';
 import { RpcFailure } from './chain/chain-node.js';

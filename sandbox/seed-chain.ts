@@ -5,7 +5,10 @@ import { COLLATERALS } from './deploy-collaterals.js';
 import { deployDiamond, type Request } from './deploy.js';
 import { createFaucet, type Faucet, type SandboxCollateral } from './faucet.js';
 import type { Sender } from './sender.js';
-import type { VenueChainOptions } from './venue-chain-options.js';
+import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
+import type { Logger } from '../core/ports/log.js';
+import type { Clock } from '../core/ports/clock.js';
+import type { Progress } from './banner.js';
 
 export interface SeededChain {
   readonly collaterals: readonly SandboxCollateral[];
@@ -116,4 +119,22 @@ async function mined({ node, clock }: SeedOptions, hash: Hex): Promise<void> {
     waiting.abort();
   }
   throw new RangeError('the transaction was not mined in time; is mining paused?');
+}
+
+/** The options of one chain of the venue. */
+export interface VenueChainOptions {
+  readonly definition: ChainDefinition & { readonly slug: ChainSlug };
+  readonly accounts: SandboxAccounts;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly blockMs: number;
+  readonly idleBlockMs: number;
+  readonly oracleMs: number;
+  /** null: the chain ends with the process. */
+  readonly dataDir: string | null;
+  /** An external node instead of the built-in engine. */
+  readonly externalUrl: string | null;
+  readonly priceOf: (pairIndex: number) => bigint;
+  readonly isOpen: (pairIndex: number) => boolean;
+  readonly progress: Progress;
 }

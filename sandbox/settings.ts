@@ -1,22 +1,29 @@
 import { z } from 'zod';
 import { ENTRANCE_VARIABLES } from '../core/access/access-variables.js';
-import { ChainList } from './chain-list.js';
 import { LOG_LEVELS, Port } from '../core/config/config.js';
-import { ConfigError, describeIssues, type Environment } from '../core/config/source.js';
+import { ConfigError, describeIssues, openSource, type Environment, type SourceFiles } from '../core/config/source.js';
 import { DATABASE_VARIABLES, DatabaseUrl } from '../core/config/database.js';
 import { FACADE_VARIABLES } from '../core/config/facade.js';
 import { ORDER_VARIABLES } from '../core/trading/order-variables.js';
 import { readReferrers, type Referrers } from '../core/trading/referrers.js';
-import { OPERATOR_VARIABLES, operatorProblems } from '../core/config/operator.js';
+import { OPERATOR_VARIABLES, operatorProblems, TRACING_VARIABLES } from '../core/config/operator.js';
 import { PAGE_VARIABLES } from '../core/config/pages.js';
-import { TRACING_VARIABLES } from '../core/config/tracing.js';
-import { openSource, type SourceFiles } from '../core/config/secrets.js';
+import { CHAIN_SLUGS, chainBySlug, isChainSlug } from '../core/chains/chains.js';
 
 const Milliseconds = z.coerce
   .number('must be a number')
   .int('must be a whole number')
   .min(10, 'must be at least 10')
   .max(60_000, 'must be at most 60000');
+
+/** `arbitrum-sepolia,base` → definitions; used by every setting that lists chains. */
+const ChainList = z.string().transform((text, context) => {
+  const names = text.split(',').map((name) => name.trim());
+  const unknown = names.filter((name) => !isChainSlug(name));
+  if (unknown.length > 0)
+    context.addIssue({ code: 'custom', message: `names no chain: ${unknown.join(', ')}; chains are ${CHAIN_SLUGS.join(', ')}` });
+  return [...new Set(names.filter(isChainSlug))].map(chainBySlug);
+});
 
 const Settings = z.object({
   PORT: Port.default(8080),

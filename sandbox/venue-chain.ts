@@ -1,17 +1,18 @@
-import type { BlockHead } from '../core/types.js';
+import { renameSync } from 'node:fs';
+import type { BlockHead, Cancel } from '../core/types.js';
 import type { Lifecycle } from '../app/lifecycle.js';
 import type { ChainNode } from './chain/chain-node.js';
 import type { ChainControls } from './controls.js';
 import { createFaultProxy } from './fault-proxy.js';
-import { seedChain } from './seed-chain.js';
-import { createLocalClient } from './local-client.js';
-import { openNode } from './open-node.js';
-import { followChain } from './oracle/follow.js';
+import { isSeeded, seedChain, type VenueChainOptions } from './seed-chain.js';
+import { createLocalClient, createSender } from './sender.js';
 import { createKeeper } from './oracle/keeper.js';
 import { createOracle } from './oracle/oracle.js';
-import { createOrderBook } from './oracle/order-book.js';
-import { createSender } from './sender.js';
-import type { VenueChainOptions } from './venue-chain-options.js';
+import { createOrderBook, type OrderBook } from './oracle/order-book.js';
+import { StartError } from '../core/errors.js';
+import { createExternalNode } from './chain/external-node.js';
+import { createChainNode, type RunningChainNode } from './chain/node.js';
+import type { Logger } from '../core/ports/log.js';
 
 export interface VenueChain {
   readonly controls: ChainControls;
@@ -97,4 +98,103 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
       },
     },
   };
+}
+
+const PROGRESS_BLOCKS = 20_000;
+
+/** `idleMs`: time between two blocks while no transaction is pending. */
+export type NodeOptions = VenueChainOptions & { readonly idleMs: () => number };
+
+export async function openNode(options: NodeOptions): Promise<ChainNode> {
+  return options.externalUrl === null ? openEngine(options) : openExternal(options, options.externalUrl);
+}
+
+async function openExternal({ definition, clock, log, progress }: VenueChainOptions, url: string): Promise<ChainNode> {
+  progress.step(`connecting to the external node for ${definition.name}`);
+  const node = await createExternalNode({ url, clock, log }).catch((error: unknown) => {
+    throw new StartError(`SANDBOX_RPC_URL does not answer as a node: ${new URL(url).host}.`, { cause: error });
+  });
+  if (node.chainId !== definition.chainId)
+    throw new StartError(
+      `SANDBOX_RPC_URL serves chain id ${node.chainId}, but ${definition.slug} is ${definition.chainId}; start it with that chain id.`,
+    );
+  return node;
+}
+
+/** A stored chain that was killed before its set-up completed is set aside and replaced by a new one. */
+async function openEngine(options: NodeOptions): Promise<ChainNode> {
+  const { dataDir, definition, progress, clock } = options;
+  const node = await startEngine(options);
+  if (node.restored.discarded)
+    progress.step(
+      `the stored chain of ${definition.name} cannot be used: ${node.restored.discarded.reason}; starting afresh (it was moved to ${node.restored.discarded.movedTo})`,
+    );
+  if (dataDir === null || node.restored.blocks === 0 || (await isSeeded(node))) return node;
+  await node.close();
+  renameSync(dataDir, `${dataDir}.unfinished-${clock.now()}`);
+  progress.step(`the stored chain of ${definition.name} was never finished; starting afresh`);
+  return startEngine(options);
+}
+
+function startEngine({ definition, clock, log, blockMs, idleMs, dataDir, progress }: NodeOptions): Promise<RunningChainNode> {
+  const onProgress = (made: number, total: number): void => {
+    if (made % PROGRESS_BLOCKS === 0 && made > 0) progress.step(`replaying ${definition.name}: block ${made} of ${total}`);
+  };
+  progress.step(`starting the chain ${definition.name}`);
+  return createChainNode({
+    chainId: definition.chainId,
+    balances: new Map(),
+    clock,
+    log,
+    blockMs,
+    idleMs,
+    paused: true,
+    onProgress,
+    ...(dataDir === null ? {} : { dataDir }),
+  });
+}
+
+interface FollowOptions {
+  readonly book: OrderBook;
+  readonly log: Logger;
+  readonly onBlock: (listener: (head: BlockHead) => void) => Cancel;
+  readonly head: () => Promise<BlockHead>;
+  /** The book is up to date with this block, the newest. */
+  readonly onFresh: (head: BlockHead) => void;
+  readonly onReorg: () => void;
+}
+
+/** Keeps the book up to date, one step at a time: blocks that arrive during a step are handled together in the next one. */
+async function followChain({ book, log, onBlock, head, onFresh, onReorg }: FollowOptions): Promise<Cancel> {
+  let seen = await head();
+  let reorganised = false;
+  let newest = seen;
+  let running = false;
+
+  async function catchUp(): Promise<void> {
+    running = true;
+    while (newest.hash !== seen.hash) {
+      const target = newest;
+      const rebuild = reorganised;
+      reorganised = false;
+      if (rebuild) onReorg();
+      await (rebuild ? book.rebuild() : book.refresh(seen.number + 1n, target.number));
+      seen = target;
+      onFresh(seen);
+    }
+    running = false;
+  }
+
+  await book.rebuild();
+  onFresh(seen);
+  return onBlock((block) => {
+    if (block.parentHash !== newest.hash) reorganised = true;
+    newest = block;
+    if (!running)
+      catchUp().catch((error: unknown) => {
+        running = false;
+        reorganised = true;
+        log.warn('oracle.follow-failed', { error });
+      });
+  });
 }

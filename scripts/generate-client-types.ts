@@ -6,10 +6,8 @@ import { CHAINS } from '../core/chains/chains.js';
 import { PUBLISHED_COLLATERALS } from '../core/chains/collaterals.js';
 import { WRITE_FUNCTIONS } from '../core/chains/diamond-functions.js';
 import { CATALOGUE } from '../core/errors.js';
-import { pathParameters } from '../native-api/documented-errors.js';
-import { documentedPath, openApiDocument, type OperationObject } from '../native-api/openapi.js';
-import type { JsonSchema } from '../native-api/openapi-schemas.js';
-import type { Operation } from '../native-api/operation.js';
+import { pathParameters, type Operation } from '../native-api/operation.js';
+import { documentedPath, openApiDocument, type JsonSchema, type OperationObject } from '../native-api/openapi.js';
 import { OPERATIONS } from '../native-api/operations/index.js';
 
 /** Types and tables of the client, generated from the registry of operations: `npm run client:types`. A test compares them with it. */

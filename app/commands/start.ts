@@ -1,6 +1,6 @@
 import { createLogger } from '../../core/adapters/telemetry/log.js';
 import { readConfig } from '../../core/config/config.js';
-import { forgetSecrets } from '../../core/config/secrets.js';
+import { forgetSecrets } from '../../core/config/source.js';
 import { startStore } from '../compose/gateway.js';
 import { readLauncher, readOrExit } from '../lifecycle.js';
 import { readSettings } from '../read-settings.js';

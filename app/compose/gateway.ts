@@ -6,7 +6,7 @@ import { createHttp } from '../../core/adapters/backend/http.js';
 import { readRelease } from '../../core/adapters/telemetry/own-release.js';
 import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
 import { openDatabase, type OpenDatabaseOptions } from '../../core/adapters/postgres/open-database.js';
-import { systemRandom } from '../../core/adapters/system/random.js';
+import { systemRandom } from '../../core/adapters/system/clock.js';
 import { createRequestAccess } from '../../core/access/request-access.js';
 import type { Config, DatabaseConfig } from '../../core/config/config.js';
 import { createGateway, type Gateway } from '../../core/gateway.js';
@@ -15,26 +15,31 @@ import { createMetricsBook } from '../../core/observability/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock, RandomBytes } from '../../core/ports/clock.js';
-import { createAlerts } from '../../core/observability/alerts/alerts.js';
-import { reportRejections } from '../../core/observability/alerts/rejection.js';
-import { traceStore } from '../../core/observability/trace-store.js';
-import { watchJournal } from '../../core/stream/watch-journal.js';
+import { createAlerts, deliverAlerts } from '../../core/observability/alerts/alerts.js';
+import { reportRejections } from '../../core/observability/alerts/raise.js';
+import { traceStore, type RequestScopes, type Tracer } from '../../core/observability/tracing.js';
+import { watchJournal } from '../../core/stream/journal-stream.js';
 import { createStreams } from '../../core/stream/venue-stream.js';
 import { measureOrders } from '../../core/indexer/measure-orders.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { createFacade, isFacadePath } from '../../facade/app.js';
 import { createApp } from '../../native-api/app.js';
-import { createClientReader } from '../../http/client.js';
+import { createClientReader } from '../../http/request.js';
 import type { Listening } from '../../http/listen.js';
 import { openRelayers } from './relayer.js';
-import { operatorRouters, runAlerts } from './operator.js';
 import { pageRouters } from './pages.js';
-import { openTraces } from './traces.js';
 import { createVenue, LAST_WORDS, runVenue } from './venue.js';
 import { createTradeHandlers } from '../../facade/trade/trade-handlers.js';
-import { facadeSocket } from '../../facade/ws/facade-socket.js';
+import { facadeSocket } from '../../facade/ws/session.js';
 import { createSockets } from '../../http/sockets.js';
-import { nativeSocket } from '../../native-api/ws/native-socket.js';
+import { nativeSocket } from '../../native-api/ws/session.js';
+import { createAlertWebhook } from '../../core/adapters/telemetry/alert-webhook.js';
+import { createPromMetrics } from '../../core/adapters/telemetry/prom-metrics.js';
+import { createMetricsCollector } from '../../core/observability/metrics-collect.js';
+import { recordBalances, watchAlerts } from '../../core/observability/alerts/watch.js';
+import { readStrictJson } from '../../http/strict-json.js';
+import { metricsRouter, OPERATOR_ROUTES, operatorRouter } from '../../relayer/operator/operator-routes.js';
+import { createRequestScopes } from '../../core/adapters/telemetry/log.js';
 
 interface Surroundings {
   readonly lifecycle: Lifecycle;
@@ -178,3 +183,48 @@ const routeByPath =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>
     (isFacadePath(request.url ?? '') ? facade : native)(request, response);
+
+/** The routers for the operator: operator routes and metrics. */
+const operatorRouters = (gateway: Gateway, { operator }: Config): readonly Router[] => [
+  operatorRouter({ gateway, alerting: operator.alerts, token: operator.token, routes: OPERATOR_ROUTES, readJson: readStrictJson }),
+  metricsRouter({ settings: operator, render: createPromMetrics(createMetricsCollector(gateway, process.versions.node), gateway.clock) }),
+];
+
+/** Watches wallets, lanes and nodes, records balances, and delivers alerts if a webhook is configured. */
+function runAlerts(gateway: Gateway, { operator: { alerts } }: Config): () => void {
+  const stops = [watchAlerts(gateway, alerts), recordBalances(gateway)];
+  if (alerts.webhook !== null) {
+    const { store, clock, log } = gateway;
+    stops.push(deliverAlerts({ store: store.alerts, post: createAlertWebhook({ ...alerts.webhook, clock }), clock, log }));
+  }
+  return () => stops.forEach((stop) => stop());
+}
+
+interface Parts {
+  readonly config: Pick<Config, 'traces' | 'logLevel'>;
+  readonly version: string;
+  readonly lifecycle: Lifecycle;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface Traces {
+  readonly tracer: Tracer | null;
+  /** Null without tracing and debug logs: requests are not tracked then. */
+  readonly scopes: RequestScopes | null;
+}
+
+/** Opened first, so that it stops last and the spans of the shutdown are sent too. */
+async function openTraces({ config: { traces = null, logLevel }, version, lifecycle, clock, log }: Parts): Promise<Traces> {
+  const tracer =
+    traces === null
+      ? null
+      : (
+          await lifecycle.start(
+            'traces',
+            async () => (await import('../../core/adapters/telemetry/otel-traces.js')).openOtelTraces({ settings: traces, version, clock }),
+            (made) => made.close(),
+          )
+        ).tracer;
+  return { tracer, scopes: tracer === null && logLevel !== 'debug' ? null : createRequestScopes({ log, clock, tracer }) };
+}

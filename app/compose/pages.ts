@@ -4,11 +4,10 @@ import { isTrustedPeer } from '../../core/access/client-address.js';
 import type { Config } from '../../core/config/config.js';
 import type { Gateway } from '../../core/gateway.js';
 import { ACTIONS } from '../../facade/actions/index.js';
-import { INFO_TYPES } from '../../facade/info/info-types.js';
-import { SUBSCRIPTION_NAMES } from '../../facade/ws/subscription-types.js';
-import { findBuiltPages, type PageName } from '../../http/built-pages.js';
-import { pagesRouter, pathOf } from '../../http/pages.js';
-import { llmsText } from '../../native-api/llms.js';
+import { INFO_TYPES } from '../../facade/info/info-handler.js';
+import { SUBSCRIPTION_NAMES } from '../../facade/ws/subscriptions.js';
+import { findBuiltPages, pagesRouter, pathOf, type PageName } from '../../http/built-pages.js';
+import { llmsText } from '../../native-api/docs.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 
 /** The pages, and at `/` the addresses of everything else. */

@@ -1,11 +1,10 @@
-import { removeUnusedAgents } from '../../core/access/remove-unused-agents.js';
+import { removeUnusedAgents } from '../../core/access/agents.js';
 import type { Crypto } from '../../core/access/signature.js';
 import { createBackendFeed } from '../../core/adapters/backend/backend-feed.js';
-import { endpointsOf } from '../../core/adapters/backend/endpoints.js';
-import type { Http } from '../../core/adapters/backend/http.js';
+import { endpointsOf, type Http } from '../../core/adapters/backend/http.js';
 import { createViemChain } from '../../core/adapters/evm/viem-chain.js';
 import type { ChainConfig, Config } from '../../core/config/config.js';
-import { recordFunding } from '../../core/markets/record-funding.js';
+import { recordFunding } from '../../core/markets/funding.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
 import type { Metrics } from '../../core/observability/metrics.js';

@@ -4,10 +4,8 @@ import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import { NO_REFERRERS, referrersOf } from '../../core/trading/referrers.js';
-import { NodeRefusal, type AskNode } from './ask-node.js';
-import { differs, few, judge, ok, type Outcome } from './finding.js';
-import type { Looker } from './look.js';
-import type { ChainConfig, GoodNode } from './probe-node.js';
+import { NodeRefusal, type AskNode, type ChainConfig, type GoodNode } from './probe-node.js';
+import { differs, few, judge, ok, type Looker, type Outcome } from './look.js';
 
 /** Enough blocks to contain every common event of a busy chain, few enough for one reply. */
 const LOG_BLOCKS = 2_000n;

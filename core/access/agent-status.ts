@@ -1,10 +1,10 @@
 import { agentStatus, isExpired, type Agent, type AgentStatus, type Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
-import type { Venue } from '../gateway.js';
+import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import type { AgentCaller } from './caller.js';
-import { delegateFor, lastKnownDelegate } from './delegation.js';
-import { delegationTx } from './delegation-transactions.js';
+import { delegateFor, delegationTx, forgetDelegate, lastKnownDelegate } from './delegation.js';
+import type { AgentClaim } from '../ports/stores/access.js';
 
 /** The public view of an agent. */
 export interface AgentView extends Omit<Agent, 'scope' | 'revokedAt' | 'version'> {
@@ -98,4 +98,20 @@ export function notDelegated(
   if (sender === null) return new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
   const { agent: address, trader } = agent;
   return new GatewayError('AGENT_NOT_DELEGATED', { trader, agent: address, delegate, delegationTx: delegationTx(definition, sender) });
+}
+
+/** Tries of a claim on an agent whose registration changes concurrently. */
+export const CLAIM_TRIES = 5;
+
+/**
+ * Whether a registration blocks another trader from registering the agent: only while it is active on its chain (checked with a fresh read),
+ * or once the agent signed an accepted action for it. Registering needs no consent of the agent, so a registration alone blocks no one.
+ */
+export async function standsInTheWay({ venues }: Pick<Gateway, 'venues'>, { chain, agent, hasSigned }: AgentClaim): Promise<boolean> {
+  if (hasSigned) return true;
+  const venue = venues.get(chain);
+  // A chain that is not served here has no active agents.
+  if (venue === undefined) return false;
+  forgetDelegate(venue, agent.trader);
+  return (await readAgentState(venue, agent)).status === 'active';
 }

@@ -1,16 +1,15 @@
 import type { ChainSlug } from '../chains/chains.js';
-import { agentStatus, type Agent } from '../domain/agent.js';
+import { AGENT_MODES, agentStatus, type Agent, type Permission, type Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { requireServed } from '../trading/require-served.js';
-import type { Address, Hex } from '../types.js';
+import type { Address, Cancel, Hex } from '../types.js';
 import type { MasterClaim, Registration, Takeover } from '../ports/stores/access.js';
-import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
-import { answerOf, readAgentState, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
-import { freshDelegate } from './delegation.js';
-import { revocationTx } from './delegation-transactions.js';
+import { answerOf, CLAIM_TRIES, readAgentState, standsInTheWay, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
+import { freshDelegate, revocationTx } from './delegation.js';
 import { verifyMaster } from './master-signature.js';
-import { readScope, signedScope, type ScopeText } from './scope-text.js';
+import { parseDecimal, type Decimal } from '../domain/decimal.js';
+import { directoryOf } from '../markets/directory.js';
 
 export interface AuthorizationRequest {
   /** The client's network address; absent for internal calls. */
@@ -125,3 +124,85 @@ async function holdsSlot({ store }: Gateway, venue: Venue, revoked: Agent): Prom
     return true;
   }
 }
+
+/** A scope as written in the request, which is what the master wallet signed. */
+export interface ScopeText {
+  readonly markets: 'all' | readonly string[];
+  readonly maxLeverage: string | null;
+  readonly dailySpendCapUsd: string | null;
+  readonly expiresAt: number | null;
+  readonly permissions: Permission;
+}
+
+/** The signed form: an absent bound is an empty text, all markets a star, no expiry zero. */
+export const signedScope = ({ markets, maxLeverage, dailySpendCapUsd, expiresAt, permissions }: ScopeText) => ({
+  markets: markets === 'all' ? '*' : markets.join(','),
+  maxLeverage: maxLeverage ?? '',
+  dailySpendCapUsd: dailySpendCapUsd ?? '',
+  expiresAt: BigInt(expiresAt ?? 0),
+  permissions,
+});
+
+/** The parsed scope: canonical decimals, and markets by their canonical symbols. */
+const readScope = (venue: Venue, { markets, maxLeverage, dailySpendCapUsd, expiresAt, permissions }: ScopeText): Scope => ({
+  markets: markets === 'all' ? 'all' : readMarkets(venue, markets),
+  maxLeverage: bound(maxLeverage),
+  dailySpendCapUsd: bound(dailySpendCapUsd),
+  expiresAt,
+  permissions,
+});
+
+const bound = (text: string | null): Decimal | null => (text === null ? null : parseDecimal(text));
+
+/** A misspelt market would forbid the market it was meant to allow, so unknown names are rejected. */
+function readMarkets(venue: Venue, markets: readonly string[]): readonly string[] {
+  if (markets.length === 0) return [];
+  const { bySymbol } = directoryOf(venue.feed.config());
+  const symbols = markets.map((text) => text.toUpperCase().replace('-', '/'));
+  const issues = symbols.flatMap((symbol, index) =>
+    bySymbol.has(symbol) ? [] : [{ path: `scope.markets.${index}`, message: 'names no market of this chain' }],
+  );
+  if (issues.length > 0) throw new GatewayError('VALIDATION_ERROR', { issues });
+  return [...new Set(symbols)];
+}
+
+const CHECK_EVERY_MS = 60_000;
+/** A registration that did not become active within this time is removed; its trader can register the agent again at any time. */
+const UNUSED_KEPT_MS = 7 * 86_400_000;
+/** Each check may cost an RPC call, so the number per round is bounded. */
+const MAX_PER_ROUND = 500;
+const BATCH_SIZE = 20;
+
+/**
+ * Removes registrations that never became active; runs on every replica, row updates make that safe. The chain is read only once a
+ * registration is old enough, and one that is found active is not checked again.
+ */
+export function removeUnusedAgents(gateway: Gateway, venue: Venue): Cancel {
+  let isBusy = false;
+  return venue.clock.every(CHECK_EVERY_MS, () => {
+    if (isBusy) return;
+    isBusy = true;
+    removeUnused(gateway, venue)
+      .catch((error: unknown) => venue.log.warn('agents.not-removed', { error }))
+      .finally(() => (isBusy = false));
+  });
+}
+
+export async function removeUnused({ store }: Gateway, venue: Venue): Promise<void> {
+  const { slug } = venue.definition;
+  const now = venue.clock.now();
+  // Without a relayer all facade agents are inactive, so they must not be judged as unused.
+  const modes = venue.relayer === null ? (['self'] as const) : AGENT_MODES;
+  const found = await store.access.unusedAgents(slug, { before: now - UNUSED_KEPT_MS, modes, limit: MAX_PER_ROUND });
+  for (let at = 0; at < found.length; at += BATCH_SIZE) {
+    const agents = found.slice(at, at + BATCH_SIZE);
+    const verdicts = await Promise.all(agents.map((agent) => isActive(venue, agent)));
+    const active = agents.filter((_agent, index) => verdicts[index]);
+    const unused = agents.filter((_agent, index) => !verdicts[index]);
+    if (active.length > 0) await store.access.noteActive(slug, active, now);
+    const removed = unused.length > 0 ? await store.access.removeUnused(slug, unused) : 0;
+    if (removed > 0) venue.log.info('agents.removed', { count: removed });
+  }
+}
+
+const isActive = async (venue: Venue, agent: Agent): Promise<boolean> => (await readAgentState(venue, agent)).status === 'active';

@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache';
+import { encodeFunctionData, parseAbi } from 'viem/utils';
 import { fromNode } from '../ports/from-node.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
+import type { ChainDefinition } from '../chains/chains.js';
+import type { TransactionRequest } from '../errors.js';
 
 /** The contract emits no event when a delegate changes, so a cached read expires after this time. */
 export const DELEGATE_MAX_AGE_MS = 10_000;
@@ -76,3 +79,18 @@ function ask(venue: Venue, trader: Address): Promise<Address | null> {
 }
 
 const askChain = ({ chain }: Venue, trader: Address): Promise<Address | null> => fromNode(chain.delegateOf(trader));
+
+const abi = parseAbi(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
+
+/** Transactions that only the trader's own wallet can send. */
+export const delegationTx = ({ diamond, chainId }: ChainDefinition, delegate: Address): TransactionRequest => ({
+  to: diamond,
+  data: encodeFunctionData({ abi, functionName: 'setTradingDelegate', args: [delegate] }),
+  chainId,
+});
+
+export const revocationTx = ({ diamond, chainId }: ChainDefinition): TransactionRequest => ({
+  to: diamond,
+  data: encodeFunctionData({ abi, functionName: 'removeTradingDelegate' }),
+  chainId,
+});

@@ -1,4 +1,4 @@
-import { encodePacked, keccak256 } from 'viem/utils';
+import { bytesToHex, encodePacked, keccak256 } from 'viem/utils';
 import type { Agent, Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import { fromNode } from '../ports/from-node.js';
@@ -6,9 +6,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../types.js';
 import { givenRules } from '../config/rules.js';
-import { CLAIM_TRIES, standsInTheWay } from './agent-claims.js';
-import { answerOf, readAgentState } from './agent-status.js';
-import { approvalProof } from './approval-proof.js';
+import { answerOf, CLAIM_TRIES, readAgentState, standsInTheWay } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
 import type { AgentApproval, ApprovalOutcome } from '../ports/stores/signers.js';
 import type { RecoverableSignature } from './signature.js';
@@ -168,3 +166,25 @@ function readName(signed: string): { name: string; expiresAt: number | null } {
 
 /** The expiry in a signed name; null = none. */
 export const approvalEnd = (name: string): number | null => readName(name).expiresAt;
+
+/** What a trader signed to approve an agent of the facade. */
+interface SignedApproval {
+  readonly signatureChainId: bigint;
+  readonly network: 'Mainnet' | 'Testnet';
+  readonly agent: Address;
+  /** As signed, with its ` valid_until` if it has one. */
+  readonly name: string;
+  readonly nonce: bigint;
+  readonly signature: RecoverableSignature;
+}
+
+/** The stored form of an approval: only the signed fields, so that its size does not depend on the request body. */
+export function approvalProof({ signatureChainId, network, agent, name, nonce, signature }: SignedApproval): string {
+  const { compact, yParity } = signature;
+  const action = [
+    `"type":"approveAgent","signatureChainId":"0x${signatureChainId.toString(16)}","hyperliquidChain":"${network}"`,
+    `"agentAddress":"${agent}","agentName":${JSON.stringify(name)},"nonce":${nonce}`,
+  ].join(',');
+  const [r, s] = [bytesToHex(compact.subarray(0, 32)), bytesToHex(compact.subarray(32))];
+  return `{"action":{${action}},"nonce":${nonce},"signature":{"r":"${r}","s":"${s}","v":${27 + yParity}}}`;
+}

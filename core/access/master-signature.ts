@@ -4,8 +4,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import type { MasterClaim } from '../ports/stores/access.js';
-import { parseSignature } from './signature.js';
-import { masterFields, signingDomain, type MASTER_TYPES, type MasterType } from './typed-data.js';
+import { masterFields, parseSignature, signingDomain, type MASTER_TYPES, type MasterType } from './signature.js';
 import { isApprovedByContract } from './wallet-verdicts.js';
 
 export const MASTER_WINDOW_MS = 30_000;

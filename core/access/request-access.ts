@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import type { ChainSlug } from '../chains/chains.js';
 import { addressBucket, clientAddress, type TrustedProxies } from './client-address.js';
 import type { Agent } from '../domain/agent.js';
-import { createIpLimits } from './ip-limits.js';
+import { createExpensiveRequests, createIpLimits, type ExpensiveRequests } from './ip-limits.js';
 import type { LimitNumbers, Window } from './limits.js';
 import type { Store } from '../ports/store.js';
 import type { Logger } from '../ports/log.js';
@@ -10,10 +11,7 @@ import type { Address } from '../types.js';
 import type { ApiKeyRecord } from '../ports/stores/access.js';
 import { createAdmission, type Admission } from './admission.js';
 import { createCredentialHeaders, type CredentialHeaders } from './credential-headers.js';
-import { createExpensiveRequests, type ExpensiveRequests } from './expensive-requests.js';
-import { createVersionedCache, type VersionedCache } from './versioned-cache.js';
-import { createRequestDigest, type RequestDigest } from './request-digest.js';
-import type { Crypto } from './signature.js';
+import { createRequestDigest, type Crypto, type RequestDigest } from './signature.js';
 import { createAddressShares, type AddressLimits, type AddressShares } from '../stream/address-shares.js';
 import { createVerdictLane, type VerdictLane } from './wallet-verdicts.js';
 
@@ -126,5 +124,47 @@ export function createRequestAccess(options: RequestAccessOptions): RequestAcces
       explanations.stop();
       actions.stop();
     },
+  };
+}
+
+/** Cache of rows that are read with nearly every request. */
+interface VersionedCache<Key, Row> {
+  /** From memory, else from the database; absent rows are not cached. Concurrent callers share one read. */
+  find(key: Key): Promise<Row | null> | Row;
+  /** Reads the row from the database. */
+  refresh(key: Key): Promise<Row | null>;
+}
+
+const MAX_ROWS = 100_000;
+
+/**
+ * Cached rows may be stale: the caller compares a row's version with the one that the admission statement returns, and refreshes it when they
+ * differ.
+ */
+function createVersionedCache<Key, Row extends object>(
+  idOf: (key: Key) => string,
+  load: (key: Key) => Promise<Row | null>,
+): VersionedCache<Key, Row> {
+  const rows = new LRUCache<string, Row>({ max: MAX_ROWS });
+  const inFlight = new Map<string, Promise<Row | null>>();
+
+  const refresh = async (key: Key): Promise<Row | null> => {
+    const row = await load(key);
+    if (row === null) rows.delete(idOf(key));
+    else rows.set(idOf(key), row);
+    return row;
+  };
+
+  const findFirst = (id: string, key: Key): Promise<Row | null> => {
+    const asked = inFlight.get(id);
+    if (asked !== undefined) return asked;
+    const asking = refresh(key).finally(() => inFlight.delete(id));
+    inFlight.set(id, asking);
+    return asking;
+  };
+
+  return {
+    find: (key) => rows.get(idOf(key)) ?? findFirst(idOf(key), key),
+    refresh,
   };
 }

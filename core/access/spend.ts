@@ -1,5 +1,5 @@
 import type { Decimal } from '../domain/decimal.js';
-import { capExceeded, utcDay } from '../domain/scope.js';
+import { capExceeded, utcDay } from '../domain/agent.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { AgentCaller } from './caller.js';
 

@@ -6,7 +6,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals, directoryOf } from '../markets/directory.js';
 import type { Address } from '../types.js';
 import { viewOf, type AgentView } from './agent-status.js';
-import { delegationTx } from './delegation-transactions.js';
+import { delegationTx } from './delegation.js';
 import { traderBehind } from './resolve-trader.js';
 
 export const READINESS_CHECKS = ['agent', 'delegation', 'balance', 'allowance', 'gas', 'market', 'relayer', 'referrer'] as const;

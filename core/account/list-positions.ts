@@ -4,7 +4,7 @@ import type { MarketConfig, PricePoint } from '../domain/market.js';
 import { liquidationPrice } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
-import { markIn } from '../domain/pricing/skew-impact.js';
+import { markIn } from '../domain/pricing/exposure.js';
 import { E18, E8, HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';

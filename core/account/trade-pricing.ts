@@ -1,5 +1,5 @@
 import { figuresOf } from '../domain/interpret-executions.js';
-import { holdingFees, type HoldingFees } from '../domain/pricing/holding-fees.js';
+import { holdingFees, type HoldingFees } from '../domain/pricing/fees.js';
 import type { ContractsVersion, MarketView, StoredTrade, TradeAccount } from '../domain/pricing/market-view.js';
 import type { BlockHead } from '../types.js';
 import type { OpenTrade } from '../ports/account-chain.js';

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, type ChainDefinition, type ChainSlug } from '../chains/chains.js';
-import type { Source } from './source.js';
+import { SECRET_CHAIN_SETTINGS, type Source } from './source.js';
 import { readReferrers, REFERRER_VARIABLES, type Referrers } from '../trading/referrers.js';
-import { RELAYER_PREFIX, RELAYER_VARIABLES, readRelayer, type RelayerConfig } from './relayer.js';
-import { SECRET_CHAIN_SETTINGS } from './secrets.js';
+import { readRelayer, RELAYER_PREFIX, RELAYER_VARIABLES, type RelayerConfig } from './relayer.js';
 
 export interface ChainConfig {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };

@@ -1,17 +1,32 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES, accessSettings } from '../access/access-variables.js';
+import { accessSettings, ENTRANCE_VARIABLES } from '../access/access-variables.js';
 import type { AccessSettings } from '../access/request-access.js';
 import { chainVariable } from '../chains/chains.js';
 import { HostUrl, readChains, type ChainConfig } from './chain.js';
-import { ConfigError, describeIssues, type Environment, type ReadText, type Source } from './source.js';
-import { DATABASE_VARIABLES, DatabaseUrl, databaseSettings, type DatabaseConfig } from './database.js';
+import {
+  ConfigError,
+  describeIssues,
+  openSource,
+  SECRET_SETTINGS,
+  type Environment,
+  type ReadText,
+  type Source,
+  type SourceFiles,
+} from './source.js';
+import { DATABASE_VARIABLES, databaseSettings, DatabaseUrl, type DatabaseConfig } from './database.js';
 import { FACADE_VARIABLES, facadeSettings, type FacadeSettings } from './facade.js';
 import { ORDER_VARIABLES, orderSettings, type OrderSettings } from '../trading/order-variables.js';
-import { OPERATOR_VARIABLES, operatorProblems, operatorSettings, type OperatorSettings } from './operator.js';
+import {
+  OPERATOR_VARIABLES,
+  operatorProblems,
+  operatorSettings,
+  traceSettings,
+  TRACING_VARIABLES,
+  type OperatorSettings,
+  type TraceSettings,
+} from './operator.js';
 import { PAGE_VARIABLES, type PublicPage } from './pages.js';
 import { walletCount } from './relayer.js';
-import { TRACING_VARIABLES, traceSettings, type TraceSettings } from './tracing.js';
-import { openSource, SECRET_SETTINGS, type SourceFiles } from './secrets.js';
 
 export { ConfigError, type ChainConfig, type DatabaseConfig, type Environment };
 

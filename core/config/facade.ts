@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { RuleSettings } from './rules.js';
-import { RULE_VARIABLES, ruleSettings } from './rules-variables.js';
+import type { Address } from '../types.js';
 
 /** Handling of a stop loss that the contract would move nearer: accept the moved one, or refuse the order. */
 export const STOP_BEYOND_CAP = ['move', 'refuse'] as const;
@@ -28,6 +28,38 @@ const whole = (least: number, most: number) =>
     .min(least, `must be at least ${least}`)
     .max(most, `must be at most ${most}`);
 
+const Usd = z.string().regex(/^(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?$/, 'must be an amount of USD');
+
+const wholeFrom = (least: number) =>
+  z.coerce
+    .number('must be a number')
+    .int('must be a whole number')
+    .min(least, `must be at least ${least}`)
+    .max(1_000_000_000, 'must be at most 1000000000');
+
+const Traders = z.string().transform((text, context): readonly Address[] => {
+  const parts = text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter((part) => part !== '');
+  const addresses = parts.filter(isAddress);
+  if (addresses.length < parts.length || parts.length === 0)
+    context.addIssue({ code: 'custom', message: 'must be addresses separated by commas' });
+  return addresses;
+});
+const isAddress = (text: string): text is Address => /^0x[0-9a-f]{40}$/.test(text);
+
+/** Absent: unlimited, except for daily transactions. Rules the operator stores for all, a chain or a trader override these. */
+const RULE_VARIABLES = {
+  FACADE_MAX_OPEN_NOTIONAL_USD: Usd.optional(),
+  FACADE_MAX_DAILY_LOSS_USD: Usd.optional(),
+  FACADE_ORDERS_PER_MINUTE: wholeFrom(1).optional(),
+  FACADE_DAILY_TRANSACTIONS: wholeFrom(0).optional(),
+  FACADE_REDUCE_ONLY: z.enum(['true', 'false'], 'must be true or false').optional(),
+  FACADE_ALLOWED_TRADERS: Traders.optional(),
+  FACADE_BLOCKED_TRADERS: Traders.optional(),
+};
+
 /** The same for production and sandbox. */
 export const FACADE_VARIABLES = {
   FACADE_LEVERAGE: whole(1, 1_000).default(5),
@@ -48,4 +80,23 @@ export const facadeSettings = (
   flattens: FACADE_SCHEDULE_CANCEL === 'flatten',
   stopBeyondCap: FACADE_STOP_BEYOND_CAP,
   rules: ruleSettings(rules, kind),
+});
+
+type RuleVariables = z.output<z.ZodObject<typeof RULE_VARIABLES>>;
+
+/** Default quota per trader where every trader may trade: otherwise any key could spend the relayer's coins without limit. */
+const OPEN_DAILY_TRANSACTIONS = 500;
+
+/** Gas is free in a sandbox. */
+const ruleSettings = (variables: RuleVariables, { isSandbox }: { readonly isSandbox: boolean }): RuleSettings => ({
+  rules: {
+    reduceOnly: variables.FACADE_REDUCE_ONLY === 'true',
+    maxOpenNotionalUsd: variables.FACADE_MAX_OPEN_NOTIONAL_USD ?? null,
+    maxDailyLossUsd: variables.FACADE_MAX_DAILY_LOSS_USD ?? null,
+    ordersPerMinute: variables.FACADE_ORDERS_PER_MINUTE ?? null,
+    dailyTransactions:
+      variables.FACADE_DAILY_TRANSACTIONS ?? (isSandbox || variables.FACADE_ALLOWED_TRADERS ? null : OPEN_DAILY_TRANSACTIONS),
+  },
+  allowed: variables.FACADE_ALLOWED_TRADERS ? new Set(variables.FACADE_ALLOWED_TRADERS) : null,
+  blocked: new Set(variables.FACADE_BLOCKED_TRADERS ?? []),
 });

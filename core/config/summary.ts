@@ -1,10 +1,10 @@
 import { formatEther } from 'viem/utils';
 import type { ChainConfig, Config, DatabaseConfig } from './config.js';
-import { BESIDE_THE_POOL } from './database-pool.js';
-import { sslModeOf } from './database.js';
+import { BESIDE_THE_POOL, sslModeOf } from './database.js';
 import { redactUrl } from '../observability/redact.js';
 import type { RelayerConfig } from './relayer.js';
 import { NO_REFERRERS, type Referrers } from '../trading/referrers.js';
+import type { RuleSettings } from './rules.js';
 
 /** A readable summary of the settings. URLs are reduced to their host, secrets are omitted. */
 export function configSummary(config: Config, walletsOf: (relayer: RelayerConfig) => readonly string[]): string {
@@ -89,3 +89,20 @@ const budgetText = (budget: RelayerConfig['dailyBudget']): string =>
   typeof budget === 'bigint' ? formatEther(budget) : budget === 'half' ? 'half of the highest balance' : 'all it has';
 const relayerText = ({ maxFeePerGas, dailyBudget, areDrillsAllowed = false }: RelayerConfig, wallets: readonly string[]): string =>
   `${wallets.join(', ')}; at most ${maxFeePerGas / GWEI} gwei, ${budgetText(dailyBudget)} a wallet and day; drills ${areDrillsAllowed ? 'allowed' : 'refused'}`;
+
+/** What the settings let traders spend of the relayer's coins, logged at start. Stored rules override them. */
+export const policyOf = (
+  { rules, allowed, blocked }: RuleSettings,
+  { maxFeePerGas, dailyBudget = 'unlimited' }: Pick<RelayerConfig, 'maxFeePerGas' | 'dailyBudget'>,
+) => ({
+  traders: allowed === null ? 'all' : `${allowed.size} allowed`,
+  blocked: blocked.size,
+  dailyTransactionsOfTrader: rules.dailyTransactions ?? 'unlimited',
+  dailyBudgetOfWallet:
+    typeof dailyBudget === 'bigint'
+      ? formatEther(dailyBudget)
+      : dailyBudget === 'half'
+        ? 'half of the highest balance of the day'
+        : dailyBudget,
+  maxFeeGwei: Number(maxFeePerGas / GWEI),
+});

@@ -1,4 +1,4 @@
-import type { EventPlace, Executed, OrderKey, Terms, TradeFigures } from './chain-event.js';
+import type { EventPlace, Executed, HeldTrade, Level, OrderKey, PositionEdited, Terms, TradeFigures } from './chain-event.js';
 import type { DiamondLog, LogNamed, OrderId, TradeStruct } from './diamond-log.js';
 import type { PositionState } from './position.js';
 import { positionSizeCollateral, tokensAtOpen } from './pricing/size.js';
@@ -197,4 +197,39 @@ export function withdrawal(log: LogNamed<'TradePositivePnlWithdrawn'>, { tradeOf
   const price = { price: currentPairPrice, oraclePrice: currentPairPrice };
   const paid = { collateral: pnlWithdrawnCollateral, netPnl: pnlWithdrawnCollateral };
   return { ...about, ...NO_SIZE, ...price, ...paid, terms: plainTerms(before), fee: 0n, after: null };
+}
+
+type EditLog = LogNamed<'TradeTpUpdated' | 'TradeSlUpdated' | 'TradeMaxClosingSlippagePUpdated'>;
+
+export const edited = (log: EditLog, field: PositionEdited['field'], value: bigint): PositionEdited => ({
+  kind: 'edited',
+  trader: lower(log.args.user),
+  orderKey: null,
+  tradeIndex: log.args.index,
+  place: log.place,
+  field,
+  value,
+});
+
+/** A TP/SL change, with the position it applies to, because a TP/SL order closes the whole position. */
+export function editedLevel(log: EditLog, story: TransactionLogs, level: Level, value: bigint): PositionEdited {
+  const held = heldAt(log, story);
+  return { ...edited(log, level, value), ...(held && { held }) };
+}
+
+function heldAt({ args, place }: EditLog, { logs, tradeOf }: TransactionLogs): HeldTrade | null {
+  const trade = tradeOf(lower(args.user), args.index);
+  if (trade === null) return null;
+  const slipped = logs.findLast(
+    (other): other is LogNamed<'TradeMaxClosingSlippagePUpdated'> =>
+      other.name === 'TradeMaxClosingSlippagePUpdated' &&
+      other.place.logIndex < place.logIndex &&
+      lower(other.args.user) === lower(args.user) &&
+      other.args.index === args.index,
+  );
+  const { sizeToken, isCounterTrade } = trade;
+  return {
+    trade: { ...plainTerms(trade), sizeToken, isCounterTrade },
+    slippageP: slipped === undefined ? trade.slippageP : BigInt(slipped.args.maxClosingSlippageP),
+  };
 }

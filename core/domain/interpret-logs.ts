@@ -1,27 +1,27 @@
-import type { ChainEvent, EventPlace, Refused, Requested, Rested, Terms } from './chain-event.js';
+import type { ChainEvent, EventPlace, RefusalFigures, Refused, Requested, Rested, Terms } from './chain-event.js';
 import type { OrderAction } from './order.js';
 import type { DiamondLog, DiamondLogName, LogNamed, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
-import { edited, editedLevel } from './interpret-edits.js';
 import {
-  PENDING_TYPE,
+  edited,
+  editedLevel,
   executedLeverage,
   executedPart,
   executedWhole,
   lower,
   ofRequest,
+  PENDING_TYPE,
   plainTerms,
   termsOf,
-  withdrawal,
   tokensOf,
+  withdrawal,
   type PrecisionLookup,
-  type TransactionLogs,
   type TradeLookup,
+  type TransactionLogs,
 } from './interpret-executions.js';
 import type { PositionState } from './position.js';
-import { refusalFigures, type Refusal } from './refusal-figures.js';
 import { CANCEL_REASONS } from './pricing/cancel-reason.js';
 import { positionSizeCollateral } from './pricing/size.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/slippage.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/execution-price.js';
 
 type Hex = `0x${string}`;
 
@@ -217,4 +217,46 @@ export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader:
     else if (log.name === 'TradePositivePnlWithdrawn') mention(log.args.trader, log.args.index);
   }
   return [...mentioned.values()];
+}
+
+type Refusal = LogNamed<
+  'MarketOpenCanceled' | 'MarketCloseCanceled' | 'LeverageUpdateExecuted' | 'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'
+>;
+
+const NOTHING: RefusalFigures = { oraclePrice: null, executionPrice: null, leverage: null, liquidationPrice: null };
+
+/** The contract leaves values at zero that it did not compute before refusing. */
+const unlessZero = (value: bigint): bigint | null => (value === 0n ? null : value);
+
+/** The log of a refused opening or closing has only the reason; the oracle's price is in another log of the same transaction. */
+function refusalFigures(log: Refusal, { logs }: TransactionLogs): RefusalFigures {
+  const { orderId } = log.args;
+  const answer = logs.find(
+    (other): other is LogNamed<'TradingCallbackExecuted'> =>
+      other.name === 'TradingCallbackExecuted' &&
+      lower(other.args.a.orderId.user) === lower(orderId.user) &&
+      other.args.a.orderId.index === orderId.index,
+  );
+  const common = { ...NOTHING, oraclePrice: answer?.args.a.current ?? null };
+  switch (log.name) {
+    case 'LeverageUpdateExecuted': {
+      const { newEffectiveLeverage, newLiqPrice } = log.args.values;
+      return { ...common, leverage: unlessZero(newEffectiveLeverage), liquidationPrice: unlessZero(newLiqPrice) };
+    }
+    case 'PositionSizeIncreaseExecuted': {
+      const { newEffectiveLeverage, newLiqPrice, priceImpact } = log.args.values;
+      return {
+        ...common,
+        executionPrice: unlessZero(priceImpact.priceAfterImpact),
+        leverage: unlessZero(newEffectiveLeverage),
+        liquidationPrice: unlessZero(newLiqPrice),
+      };
+    }
+    case 'PositionSizeDecreaseExecuted': {
+      const { newLiqPrice, priceImpact } = log.args.values;
+      return { ...common, executionPrice: unlessZero(priceImpact.priceAfterImpact), liquidationPrice: unlessZero(newLiqPrice) };
+    }
+    default:
+      return common;
+  }
 }

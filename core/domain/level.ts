@@ -1,4 +1,13 @@
-import { type ChainEvent, type OrderKey, LEVELS, type Level, type LevelEvent, type LevelKey } from './chain-event.js';
+import {
+  LEVELS,
+  type ChainEvent,
+  type Level,
+  type LevelEvent,
+  type LevelKey,
+  type OrderKey,
+  type Requested,
+  type Rested,
+} from './chain-event.js';
 import type { Order, OrderType } from './order.js';
 
 /** A resting reduce-only order is the TP or SL of its position: a limit the take profit, a stop the stop loss. */
@@ -20,3 +29,26 @@ export const placeAfter = (order: Pick<Order, 'status'> | null, key: OrderKey | 
 
 export const isLevelEvent = (event: ChainEvent): event is LevelEvent =>
   event.kind === 'guarded' || event.kind === 'guardMoved' || event.kind === 'guardHit' || event.kind === 'guardGone';
+
+/**
+ * A key that an order and the event that begins it on chain have in common. It distinguishes several orders in one transaction; identical
+ * orders have the same key, and either may be linked.
+ */
+export function shapeOf(order: Order): string {
+  const level = levelOf(order);
+  if (level !== null && order.tradeIndex !== null) return levelKey(level, order.tradeIndex);
+  if (order.action === 'open') return opening(order.type, { ...order, amount: order.collateralAmount });
+  return `${order.action} ${order.tradeIndex ?? ''}`;
+}
+
+export function shapeOfEvent(event: Requested | Rested): string {
+  if (event.kind === 'requested' && event.action !== 'open') return `${event.action} ${event.tradeIndex ?? ''}`;
+  return opening(event.kind === 'rested' ? event.type : 'market', { ...event.terms, amount: event.terms.collateralAmount });
+}
+
+interface Opening extends Pick<Order, 'pairIndex' | 'collateralIndex' | 'long' | 'leverage'> {
+  readonly amount: bigint;
+}
+
+const opening = (type: Order['type'], { pairIndex, collateralIndex, long, leverage, amount }: Opening): string =>
+  `open ${type} ${pairIndex} ${collateralIndex} ${long ? 'long' : 'short'} ${leverage} ${amount}`;

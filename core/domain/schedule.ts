@@ -1,7 +1,4 @@
-import { HOLIDAYS } from './holidays.js';
-import type { Collateral, Group, MarketConfig, MarketGroup, Pair, Session } from './market.js';
-import { groupOf } from './market.js';
-import { DAY_MINUTES, dayAfter, isSummerTime, newYorkInstant, newYorkTime, type CalendarDay } from './new-york-time.js';
+import { groupOf, type Collateral, type Group, type MarketConfig, type MarketGroup, type Pair, type Session } from './market.js';
 
 /** Minutes of the New York day; the end is not part of it. */
 interface Window {
@@ -13,6 +10,9 @@ const clock = (hours: number, minutes = 0): number => hours * 60 + minutes;
 
 const [SUNDAY, FRIDAY, SATURDAY] = [0, 5, 6];
 const NOON = clock(12);
+
+const DAY_MINUTES = 1440;
+
 const WHOLE_DAY: Window = { from: 0, to: DAY_MINUTES };
 
 /** Opens on Sunday and closes on Friday at the same hour, one earlier while New York has summer time. */
@@ -122,3 +122,124 @@ export function pairSession(
   if (isDisabled(pair, group, config.collaterals)) return 'disabled';
   return config.tradingState === 'close_only' ? 'close_only' : 'open';
 }
+
+/** New York wall time from the rule in force since 2007: summer time from the second Sunday of March to the first of November, 2:00. */
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = DAY_MINUTES * MINUTE_MS;
+
+const STANDARD_OFFSET_MS = -5 * HOUR_MS;
+const SUMMER_OFFSET_MS = -4 * HOUR_MS;
+/** Both switches happen at 2:00 of the wall clock that ends. */
+const SWITCH_MS = 2 * HOUR_MS;
+
+interface CalendarDay {
+  /** yyyy-mm-dd. */
+  readonly date: string;
+  /** 0 = Sunday. */
+  readonly weekday: number;
+}
+
+interface WallTime extends CalendarDay {
+  readonly minuteOfDay: number;
+  readonly isSummerTime: boolean;
+}
+
+/** Midnight of the nth Sunday of a month, as if the wall clock were UTC. */
+function nthSunday(year: number, month: number, nth: number): number {
+  const first = Date.UTC(year, month, 1);
+  const untilSunday = (7 - new Date(first).getUTCDay()) % 7;
+  return first + (untilSunday + 7 * (nth - 1)) * DAY_MS;
+}
+
+const summers = new Map<number, { readonly begins: number; readonly ends: number }>();
+
+function summerOf(year: number): { readonly begins: number; readonly ends: number } {
+  const known = summers.get(year);
+  if (known) return known;
+  const begins = nthSunday(year, 2, 2) + SWITCH_MS - STANDARD_OFFSET_MS;
+  const ends = nthSunday(year, 10, 1) + SWITCH_MS - SUMMER_OFFSET_MS;
+  const summer = { begins, ends };
+  summers.set(year, summer);
+  return summer;
+}
+
+function isSummerTime(at: number): boolean {
+  const { begins, ends } = summerOf(new Date(at + STANDARD_OFFSET_MS).getUTCFullYear());
+  return at >= begins && at < ends;
+}
+
+/** The day that was asked for last: callers walk through a day minute by minute, or ask for today all the time. */
+let last: { readonly number: number; readonly day: CalendarDay } | null = null;
+
+function dayOf(wallMs: number): CalendarDay {
+  const number = Math.floor(wallMs / DAY_MS);
+  if (last?.number === number) return last.day;
+  const wall = new Date(wallMs);
+  last = { number, day: { date: wall.toISOString().slice(0, 10), weekday: wall.getUTCDay() } };
+  return last.day;
+}
+
+/** `at` in epoch ms. */
+export function newYorkTime(at: number): WallTime {
+  const summer = isSummerTime(at);
+  const wallMs = at + (summer ? SUMMER_OFFSET_MS : STANDARD_OFFSET_MS);
+  const intoDay = ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
+  return { ...dayOf(wallMs), minuteOfDay: Math.floor(intoDay / MINUTE_MS), isSummerTime: summer };
+}
+
+/** Epoch ms of a wall time; of the two instants that share an hour in November the earlier one. */
+export function newYorkInstant(date: string, minuteOfDay: number): number {
+  const wallMs = Date.parse(`${date}T00:00:00Z`) + minuteOfDay * MINUTE_MS;
+  const summer = wallMs - SUMMER_OFFSET_MS;
+  return isSummerTime(summer) ? summer : wallMs - STANDARD_OFFSET_MS;
+}
+
+export const dayAfter = (date: string): CalendarDay => dayOf(Date.parse(`${date}T00:00:00Z`) + DAY_MS);
+
+/**
+ * Days on which the exchanges behind the oracles are closed. Dates and early closes of 2026 and 2027 are the New York Stock Exchange's
+ * published calendar; 2026-07-02 is not in it but the protocol announces it. That forex and commodities keep the same days is the
+ * protocol's own practice up to Good Friday 2026 and an assumption after it, and so is their closing at the same early hour. The
+ * source's open flags come first, so an error here matters only while they are stale.
+ */
+interface Holiday {
+  readonly name: string;
+  /** Minute of the New York day at which trading ends for that date; null = no trading at all. */
+  readonly closesAt: number | null;
+}
+
+const ONE_PM = 13 * 60;
+const closed = (name: string): Holiday => ({ name, closesAt: null });
+const early = (name: string): Holiday => ({ name, closesAt: ONE_PM });
+
+export const HOLIDAYS: ReadonlyMap<string, Holiday> = new Map([
+  ['2026-01-01', closed("New Year's Day")],
+  ['2026-01-19', closed('Martin Luther King Jr. Day')],
+  ['2026-02-16', closed("Washington's Birthday")],
+  ['2026-04-03', closed('Good Friday')],
+  ['2026-05-25', closed('Memorial Day')],
+  ['2026-06-19', closed('Juneteenth')],
+  ['2026-07-02', early('Before Independence Day')],
+  ['2026-07-03', closed('Independence Day, observed')],
+  ['2026-09-07', closed('Labor Day')],
+  ['2026-11-26', closed('Thanksgiving')],
+  ['2026-11-27', early('After Thanksgiving')],
+  ['2026-12-24', early('Christmas Eve')],
+  ['2026-12-25', closed('Christmas')],
+  ['2027-01-01', closed("New Year's Day")],
+  ['2027-01-18', closed('Martin Luther King Jr. Day')],
+  ['2027-02-15', closed("Washington's Birthday")],
+  ['2027-03-26', closed('Good Friday')],
+  ['2027-05-31', closed('Memorial Day')],
+  ['2027-06-18', closed('Juneteenth, observed')],
+  ['2027-07-05', closed('Independence Day, observed')],
+  ['2027-09-06', closed('Labor Day')],
+  ['2027-11-25', closed('Thanksgiving')],
+  ['2027-11-26', early('After Thanksgiving')],
+  ['2027-12-24', closed('Christmas, observed')],
+]);
+
+/** After this day the calendar has weekends only. */
+export const HOLIDAYS_KNOWN_UNTIL = '2027-12-31';

@@ -8,8 +8,7 @@ import type { Address } from '../types.js';
 import { redactText } from '../observability/redact.js';
 import { applyFresh } from './apply-events.js';
 import { change, CursorMovedError } from './chain-steps.js';
-import { entryPriceOf } from './find-trades.js';
-import { precisionsOf } from './interpret-range.js';
+import { entryPriceOf, precisionsOf } from './interpret-range.js';
 import { refsOf } from './link-orders.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/stores/tracking.js';
 

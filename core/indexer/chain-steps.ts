@@ -4,13 +4,10 @@ import { referralsIn } from '../domain/referral.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { LogRange } from '../ports/chain.js';
 import type { BlockHead } from '../types.js';
-import { applyFresh, applyLate } from './apply-events.js';
+import { applyFresh, applyLate, revertAbove } from './apply-events.js';
 import { merge, NO_CHANGES, type Changes } from './changes.js';
-import { findTrades } from './find-trades.js';
-import { revertAbove } from './fold-again.js';
-import { interpretRange, precisionsOf } from './interpret-range.js';
-import { overlookedLevel } from './overlooked-levels.js';
-import { readInputs } from './read-inputs.js';
+import { findTrades, interpretRange, precisionsOf, readInputs } from './interpret-range.js';
+import { overlookedLevel } from './link-levels.js';
 import type { ChainCursor, Checkpoint, TrackingUnit } from '../ports/stores/tracking.js';
 
 /** The steps of a follower. Each is one transaction that commits only if the stored cursor still equals the given one. */

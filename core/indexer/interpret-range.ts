@@ -1,12 +1,15 @@
 import type { ChainEvent } from '../domain/chain-event.js';
-import type { DiamondLog } from '../domain/diamond-log.js';
-import type { PrecisionLookup } from '../domain/interpret-executions.js';
+import { BEGINNINGS, type DiamondLog } from '../domain/diamond-log.js';
+import { figuresOf, type PrecisionLookup } from '../domain/interpret-executions.js';
 import { interpretLogs } from '../domain/interpret-logs.js';
 import type { Collateral } from '../domain/market.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import { tradeRefKey } from '../ports/stores/tracking.js';
+import { logKey, tradeRefKey, type TradeRef } from '../ports/stores/tracking.js';
+import type { LogRange } from '../ports/chain.js';
+import type { BlockHead, Hex } from '../types.js';
+import type { ChainTrade, TradeInfo } from '../ports/account-chain.js';
 
 /** Interprets logs transaction by transaction; each sees the positions as the previous transactions left them. */
 export function interpretRange(
@@ -54,3 +57,45 @@ function transactionsOf(logs: readonly DiamondLog[]): DiamondLog[][] {
   }
   return [...transactions.values()];
 }
+
+/** Inputs of the transactions that began an order in these blocks; those that did not come with the logs are fetched. */
+export async function readInputs(
+  { chain }: Venue,
+  { logs, inputs }: LogRange,
+  known: ReadonlySet<string> = new Set(),
+): Promise<ReadonlyMap<Hex, Hex>> {
+  const wanted = logs.filter(({ name, place }) => BEGINNINGS.has(name) && !known.has(logKey(place))).map(({ place }) => place.txHash);
+  const missing = wanted.filter((hash) => !inputs.has(hash));
+  return missing.length === 0 ? inputs : new Map([...inputs, ...(await chain.inputs([...new Set(missing)]))]);
+}
+
+/** Trades opened before the follower's start block, as they were before the range; the contract keeps closed ones too. */
+export async function findTrades(venue: Venue, refs: readonly TradeRef[], first: BlockHead): Promise<ChainEvent[]> {
+  const trades = await tradesBefore(venue, refs, first.number);
+  return trades.flatMap(({ trade, info }, at): ChainEvent[] => {
+    const ref = refs[at];
+    if (!ref || BigInt(trade.user) === 0n) return [];
+    const place = { blockNumber: first.number, blockHash: null, txHash: null, logIndex: null, at: Number(first.timestamp) * 1000 };
+    const openedBlock = BigInt(info.createdBlock);
+    const slippageP = BigInt(info.maxSlippageP);
+    const found = { kind: 'found', ...ref, orderKey: null, place, trade: figuresOf(trade), isOpen: true, slippageP, openedBlock } as const;
+    return [{ ...found, ...entryPriceOf(info) }];
+  });
+}
+
+/**
+ * A node without archive state cannot read old blocks, so the current state is used instead. The events of the range overwrite every figure
+ * they change, so the result after the range is the same.
+ */
+async function tradesBefore({ chain, log }: Venue, refs: readonly TradeRef[], first: bigint): Promise<readonly ChainTrade[]> {
+  try {
+    return await chain.trades(refs, first === 0n ? 0n : first - 1n);
+  } catch (error) {
+    log.debug('chain.old-state-missing', { block: first, error });
+    return chain.trades(refs, null);
+  }
+}
+
+/** Trades opened before the contract stored the collateral price have none. */
+export const entryPriceOf = ({ collateralPriceUsd }: TradeInfo): { entryPriceUsd?: bigint } =>
+  collateralPriceUsd === 0 ? {} : { entryPriceUsd: BigInt(collateralPriceUsd) };

@@ -1,22 +1,25 @@
 import {
+  comparePlaces,
+  LEVELS,
   type ChainEvent,
   type Executed,
+  type Guarded,
+  type GuardGone,
+  type Level,
+  type LevelEvent,
   type OrderKey,
   type PositionEdited,
   type TradeFigures,
-  LEVELS,
-  type GuardGone,
-  type Guarded,
-  type Level,
-  type LevelEvent,
 } from '../domain/chain-event.js';
-import { fillOf } from '../domain/fold-order.js';
-import { levelKey } from '../domain/level.js';
+import { fillOf } from '../domain/order-machine.js';
+import { isLevelEvent, levelKey } from '../domain/level.js';
 import type { Order } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/slippage.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/execution-price.js';
 import { isUnplaced, type Book } from './link-book.js';
-import type { OrderRef, StoredOrder } from '../ports/stores/tracking.js';
+import { tradeRefKey, type OrderRef, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
+import { tagsIn } from '../trading/tag.js';
+import type { Hex } from '../types.js';
 
 /** TP/SL orders of a position have no logs of their own: their events are derived from the position's events. */
 
@@ -158,3 +161,27 @@ const tradeOf = (order: Order): TradeFigures => ({
   sizeToken: order.sizeToken ?? 0n,
   isCounterTrade: false,
 });
+
+/**
+ * The block of the first missed event of a position with TP/SL orders that has later events. Which order those later events belong to can
+ * only be determined by ingesting again from that block. null = no such event.
+ */
+export async function overlookedLevel(
+  unit: TrackingUnit,
+  events: readonly ChainEvent[],
+  inputs: ReadonlyMap<Hex, Hex>,
+): Promise<bigint | null> {
+  const late = (await unit.unknown(events.filter((event) => levelRefs(event).length > 0))).flatMap((event) => refOf(event));
+  if (late.length === 0) return null;
+  const eventsByTrade = await unit.eventsOfTrades(late.map(({ ref }) => ref));
+  const overtaken = late.filter(({ event, ref }) => {
+    const tradeEvents = eventsByTrade.get(tradeRefKey(ref)) ?? [];
+    const isOurs = tradeEvents.some(isLevelEvent) || tagsIn(inputs.get(event.place.txHash ?? '0x') ?? '0x').length > 0;
+    return isOurs && tradeEvents.some(({ place }) => place.logIndex !== null && comparePlaces(place, event.place) > 0);
+  });
+  const [first] = overtaken.map(({ event }) => event.place.blockNumber).sort((a, b) => (a < b ? -1 : 1));
+  return first ?? null;
+}
+
+const refOf = (event: ChainEvent): { readonly event: ChainEvent; readonly ref: TradeRef }[] =>
+  event.tradeIndex === null ? [] : [{ event, ref: { trader: event.trader, tradeIndex: event.tradeIndex } }];

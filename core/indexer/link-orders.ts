@@ -1,7 +1,6 @@
 import type { ChainEvent, OrderKey, Replaced, Requested, Rested } from '../domain/chain-event.js';
-import { foldOrder } from '../domain/fold-order.js';
-import { placeAfter } from '../domain/level.js';
-import { shapeOfEvent } from '../domain/order-shape.js';
+import { foldOrder } from '../domain/order-machine.js';
+import { placeAfter, shapeOfEvent } from '../domain/level.js';
 import { createBook, isUnplaced, type Book, type Linked, type LinkInput, type Step } from './link-book.js';
 import { levelChanges, levelRefs, setsLevel } from './link-levels.js';
 import { orderRefKey, type KnownTag, type OrderRef, type StoredOrder } from '../ports/stores/tracking.js';

@@ -3,7 +3,7 @@ import { decimal, type Decimal } from '../domain/decimal.js';
 import { symbolOf } from '../domain/market.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { directoryOf } from './directory.js';
-import { PRICE_SCALE } from './list-prices.js';
+import { PRICE_SCALE } from './market-data.js';
 
 /** Figures of the last 24 hours, by pair index. */
 export interface Day {

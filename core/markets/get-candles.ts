@@ -5,7 +5,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { StoredCandle } from '../ports/stores/candles.js';
 import { pairOf } from './directory.js';
-import { PRICE_SCALE } from './list-prices.js';
+import { PRICE_SCALE } from './market-data.js';
 
 export interface ShownCandle {
   time: number;

@@ -4,10 +4,10 @@ import { symbolOf } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
-import { noticeOwn } from './notice-own.js';
-import { notificationId, type Notification, type NotificationKind } from './notification.js';
 import type { ForeignNotice } from '../ports/notices.js';
 import type { MovedStop, Notice } from '../ports/stores/notifications.js';
+import { currentDelegate, freshDelegate } from '../access/delegation.js';
+import { GatewayError } from '../errors.js';
 
 /** Per chain; older ones are in the order and fill history. */
 const RECENT = 100;
@@ -119,5 +119,71 @@ function marketOf({ feed }: Venue, pairIndex: number): string | null {
     return pair ? symbolOf(pair) : null;
   } catch {
     return null; // no parameters yet; the notification is shown without its market
+  }
+}
+
+/** Kinds of notifications; `backend` comes from the protocol's own service. Only on-chain facts, because any client may read them. The index is part of every id, so the order is fixed. */
+export const NOTIFICATION_KINDS = [
+  'order_filled',
+  'order_rejected',
+  'order_timed_out',
+  'position_liquidated',
+  'stop_loss_hit',
+  'take_profit_hit',
+  'delegation_changed',
+  'agent_expiring',
+  'backend',
+  'stop_loss_moved',
+] as const;
+type NotificationKind = (typeof NOTIFICATION_KINDS)[number];
+
+export interface Notification {
+  readonly id: number;
+  readonly kind: NotificationKind;
+  readonly title: string;
+  readonly body: string;
+  readonly market: string | null;
+  readonly orderId: string | null;
+  /** Epoch ms. */
+  readonly createdAt: number;
+}
+
+/**
+ * Most notifications are not stored a second time: they follow from stored orders and fills, so a reorganisation corrects them as it
+ * corrects those. The id follows from the source's id and the kind, and is as stable as both.
+ */
+export const notificationId = (source: bigint, kind: NotificationKind): number =>
+  Number(source * IDS_PER_SOURCE + BigInt(NOTIFICATION_KINDS.indexOf(kind)));
+
+/** Greater than the number of kinds and never changed: dismissals are stored by id. */
+const IDS_PER_SOURCE = 16n;
+
+const SOON_MS = 24 * 3_600_000;
+
+/**
+ * Records notices that no log reports: a changed delegate, an agent about to expire. Runs when the account's notifications are read, and only
+ * for traders with an agent here, so that requests for other addresses cost no RPC call.
+ */
+export async function noticeOwn({ store, clock }: Gateway, venue: Venue, trader: Address): Promise<void> {
+  const { slug } = venue.definition;
+  const now = clock.now();
+  const agents = (await store.access.listAgents(slug, trader)).filter(({ revokedAt }) => revokedAt === null);
+  if (agents.length === 0) return;
+  const expiring = agents.flatMap(({ agent, scope: { expiresAt } }) =>
+    expiresAt !== null && expiresAt > now && expiresAt - now <= SOON_MS ? [{ agent, expiresAt }] : [],
+  );
+  await store.notifications.noteExpiring(slug, trader, expiring, now);
+  await noticeDelegate(store, venue, trader, now);
+}
+
+/** The cached delegate may be older than what another replica stored, so a notice is written only after a fresh read. */
+async function noticeDelegate({ notifications }: Gateway['store'], venue: Venue, trader: Address, now: number): Promise<void> {
+  const { slug } = venue.definition;
+  try {
+    if ((await currentDelegate(venue, trader)) === (await notifications.delegateSeen(slug, trader))) return;
+    await notifications.noteDelegate(slug, trader, await freshDelegate(venue, trader), now);
+  } catch (error) {
+    // An unavailable node only delays this notice; the other notifications are still served.
+    if (!(error instanceof GatewayError) || error.code !== 'UPSTREAM_UNAVAILABLE') throw error;
   }
 }

@@ -1,4 +1,3 @@
-import { createHistogram, type Histogram, type HistogramCounts } from './histogram.js';
 import { METRICS, type MetricKey } from './metrics-table.js';
 
 /** Metrics recorded while requests are served. Recording must be cheap: cached answers take microseconds. */
@@ -157,5 +156,35 @@ function createCounts(): Counts {
       else counts.set(key, { labels, value: count });
     },
     values: () => [...counts.values()].map(({ labels, value }) => ({ labels, value })),
+  };
+}
+
+/** `counts` has one more element than `bounds`, for values above all of them. */
+export interface HistogramCounts {
+  readonly bounds: readonly number[];
+  readonly counts: readonly number[];
+  readonly sum: number;
+}
+
+export interface Histogram extends HistogramCounts {
+  observe(value: number): void;
+}
+
+/** Fixed buckets in one array, so that an observation is cheap. */
+export function createHistogram(bounds: readonly number[]): Histogram {
+  const counts = new Array<number>(bounds.length + 1).fill(0);
+  let sum = 0;
+  return {
+    bounds,
+    counts,
+    get sum() {
+      return sum;
+    },
+    observe(value) {
+      let at = 0;
+      while (at < bounds.length && value > (bounds[at] ?? Infinity)) at += 1;
+      counts[at] = (counts[at] ?? 0) + 1;
+      sum += value;
+    },
   };
 }

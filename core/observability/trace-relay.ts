@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import { traced, type Span, type Tracer } from './tracing.js';
-import { traceOf, withTrace } from './job-trace.js';
 import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
+import type { Metrics } from './metrics.js';
+import type { Clock } from '../ports/clock.js';
 
 /** Limit of jobs with a known trace; a dropped one is sent anyway, without its steps in the trace. */
 const MAX_REMEMBERED = 10_000;
@@ -135,4 +136,40 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
 const tracedBy = <Request extends { readonly context: unknown }>(request: Request, { traceparent }: Span): Request => ({
   ...request,
   context: withTrace(request.context, traceparent),
+});
+
+/** The trace of a job is stored in its context, so that it survives replicas and restarts. Decisions about jobs ignore it. */
+const KEY = 'traceparent';
+
+const isRecord = (context: unknown): context is Readonly<Record<string, unknown>> =>
+  typeof context === 'object' && context !== null && !Array.isArray(context);
+
+/** A context that is no object stays unchanged. */
+const withTrace = (context: unknown, traceparent: string): unknown => (isRecord(context) ? { ...context, [KEY]: traceparent } : context);
+
+/** Null for a job without a trace. */
+function traceOf(context: unknown): string | null {
+  const found = isRecord(context) ? context[KEY] : null;
+  return typeof found === 'string' ? found : null;
+}
+
+/** The context as the job was created with. */
+export const withoutTrace = (context: unknown): unknown =>
+  isRecord(context) ? Object.fromEntries(Object.entries(context).filter(([name]) => name !== KEY)) : context;
+
+/** Wraps the store: measures the time of jobs until a node accepts them, and from there until they are mined. */
+export const measureRelay = (store: RelayStore, metrics: Pick<Metrics, 'took'>, clock: Pick<Clock, 'now'>): RelayStore => ({
+  ...store,
+  async accept(chain, ids, at) {
+    const jobs = await store.accept(chain, ids, at);
+    // A job that was sent again keeps its first acceptance time.
+    for (const { acceptedAt, createdAt } of jobs) if (acceptedAt === at) metrics.took('relaySeconds', [chain, 'broadcast'], at - createdAt);
+    return jobs;
+  },
+  async settle(chain, settled) {
+    const jobs = await store.settle(chain, settled);
+    const now = clock.now();
+    for (const { acceptedAt } of jobs) if (acceptedAt !== null) metrics.took('relaySeconds', [chain, 'mined'], now - acceptedAt);
+    return jobs;
+  },
 });

@@ -1,6 +1,6 @@
 import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account-chain.js';
 import type { DiamondLog } from '../domain/diamond-log.js';
-import type { HistogramCounts } from '../observability/histogram.js';
+import type { HistogramCounts } from '../observability/metrics.js';
 import type { RelayNode } from './relayer.js';
 import type {
   OpeningQuestion,

@@ -1,7 +1,6 @@
 import type { ChainSlug } from '../chains/chains.js';
 import type { Candle, CandleInterval } from '../domain/candle.js';
-import type { MarketConfig, PricePoint, Session } from '../domain/market.js';
-import type { MarketTrade } from '../domain/market-trade.js';
+import type { MarketConfig, MarketTrade, PricePoint, Session } from '../domain/market.js';
 import type { Cancel } from '../types.js';
 
 /** The port to the source of markets and prices. */

@@ -4,7 +4,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { pairOf } from '../markets/directory.js';
 import { CANDLES, getCandles, showCandle, type ShownCandle } from '../markets/get-candles.js';
 import type { Cancel } from '../types.js';
-import { createTopic } from './topic.js';
+import { createTopic } from './bus.js';
 
 export interface CandleSource {
   follow(listener: CandleListener): Cancel;

@@ -1,4 +1,5 @@
 import type { Connection } from './connection.js';
+import type { Cancel } from '../types.js';
 
 export interface OutboxLimits {
   /** While more than this is handed to the network and not yet taken, messages wait in the queue. */
@@ -123,5 +124,75 @@ export function createOutbox(line: Pick<Connection, 'send'>, limits: OutboxLimit
     withdraw: (offer) => void offers.delete(offer),
     whenEmpty: () =>
       isEnded || (queue.length === 0 && offers.size === 0) ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve)),
+  };
+}
+
+interface Conflated<Change> {
+  readonly publish: (change: Change) => void;
+  readonly stop: Cancel;
+}
+
+/** Conflates changes of which only the merged result matters: a change that cannot be sent yet is merged with later ones and sent as one message. */
+export function createConflated<Change>(
+  outbox: Outbox,
+  merge: (waiting: Change, next: Change) => Change,
+  format: (change: Change) => string,
+): Conflated<Change> {
+  let waiting: { readonly change: Change } | null = null;
+  const offer = {
+    take(): string | null {
+      if (waiting === null) return null;
+      const { change } = waiting;
+      waiting = null;
+      return format(change);
+    },
+  };
+  return {
+    publish(change) {
+      waiting = { change: waiting === null ? change : merge(waiting.change, change) };
+      outbox.offer(offer);
+    },
+    stop() {
+      waiting = null;
+      outbox.withdraw(offer);
+    },
+  };
+}
+
+/** The last item per key wins; items keep the order of first appearance. */
+export const mergeBy =
+  <Item>(keyOf: (item: Item) => string | number) =>
+  (earlier: readonly Item[], later: readonly Item[]): readonly Item[] => [
+    ...new Map([...earlier, ...later].map((item) => [keyOf(item), item])).values(),
+  ];
+
+interface KeyedOutbox {
+  /** A later frame of the same key replaces one that was not sent yet. */
+  put(key: string, text: string): void;
+  readonly stop: Cancel;
+}
+
+/** For frames of which only the newest per key matters: a slow connection gets fewer of them, and holds at most one of each. */
+export function createKeyedOutbox(outbox: Outbox): KeyedOutbox {
+  const waiting = new Map<string, string>();
+  const offer = {
+    take(): string | null {
+      const [next] = waiting;
+      if (next === undefined) return null;
+      const [key, text] = next;
+      waiting.delete(key);
+      if (waiting.size > 0) outbox.offer(offer);
+      return text;
+    },
+  };
+  return {
+    put(key, text) {
+      waiting.set(key, text);
+      outbox.offer(offer);
+    },
+    stop() {
+      waiting.clear();
+      outbox.withdraw(offer);
+    },
   };
 }

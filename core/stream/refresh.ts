@@ -37,3 +37,55 @@ export function createRefresh(clock: Clock, gapMs: number, run: () => Promise<vo
     },
   };
 }
+
+export interface PollRing {
+  /** Calls `poll` repeatedly, first after one interval. */
+  add(poll: () => void): Cancel;
+  readonly size: () => number;
+}
+
+export interface PollRingOptions {
+  /** The interval per entry while the shared rate allows it. */
+  readonly everyMs: number;
+  /** Polls of all entries together; with many entries the interval of each grows. */
+  readonly perSecond: number;
+}
+
+interface Entry {
+  readonly poll: () => void;
+  dueAt: number;
+}
+
+/** Polls all entries round-robin at one shared rate, so that the load on the node does not grow with the number of entries. */
+export function createPollRing(clock: Clock, { everyMs, perSecond }: PollRingOptions): PollRing {
+  /** Ordered by due time, because all have the same interval. */
+  const entries = new Set<Entry>();
+  let stopTicking: Cancel | null = null;
+
+  /** An entry due later than one interval from now means the clock was set back; it counts as due. */
+  const isDue = ({ dueAt }: Entry): boolean => dueAt <= clock.now() || dueAt > clock.now() + everyMs;
+
+  const turn = (): void => {
+    const [next] = entries;
+    if (next === undefined || !isDue(next)) return;
+    entries.delete(next);
+    next.dueAt = clock.now() + everyMs;
+    entries.add(next);
+    next.poll();
+  };
+
+  return {
+    size: () => entries.size,
+    add(poll) {
+      const entry = { poll, dueAt: clock.now() + everyMs };
+      entries.add(entry);
+      stopTicking ??= clock.every(1_000 / perSecond, turn);
+      return () => {
+        entries.delete(entry);
+        if (entries.size > 0) return;
+        stopTicking?.();
+        stopTicking = null;
+      };
+    },
+  };
+}

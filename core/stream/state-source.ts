@@ -1,9 +1,10 @@
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
-import type { JournalHub } from './journal-hub.js';
-import type { PollRing } from './poll-ring.js';
-import { createRefresh } from './refresh.js';
-import { createTopic } from './topic.js';
+import type { JournalHub } from './journal-stream.js';
+import { createRefresh, type PollRing, type PollRingOptions } from './refresh.js';
+import { createTopic } from './bus.js';
+import { positionOf, readPositions, type HeldPosition, type Position } from '../account/list-positions.js';
+import { getAccount, type Account } from '../account/get-account.js';
 
 /** An account's state, and the journal cursor it includes. */
 export interface PublishedState<State> {
@@ -24,7 +25,7 @@ export interface StateSource<State> {
 }
 
 /** The account, and the sources of its changes. */
-export interface AccountWatch {
+interface AccountWatch {
   readonly gateway: Gateway;
   readonly venue: Venue;
   readonly journal: JournalHub;
@@ -46,7 +47,7 @@ const GAP_MS = 100;
 const HEADS_AFTER = 2;
 
 /** A state that is read again after every journal entry of the account, and published when it changed. */
-export function createStateSource<Read, State>(
+function createStateSource<Read, State>(
   options: StateOptions<Read, State>,
 ): StateSource<State> & { /** Shows again what was read last. */ readonly reshow: () => void; readonly latest: () => Read | null } {
   const { gateway, venue, journal, trader } = options;
@@ -124,3 +125,67 @@ export function createStateSource<Read, State>(
 
 const textOf = (value: unknown): string =>
   JSON.stringify(value, (_key, part: unknown) => (typeof part === 'bigint' ? part.toString() : part));
+
+/** Trades of others change a market's fees without an event for this account, so positions are polled too. */
+export const POSITION_POLLS: PollRingOptions = { everyMs: 15_000, perSecond: 10 };
+/** Profit changes with every price; it is published at most this often. */
+const PRICED_EVERY_MS = 1_000;
+
+/** Open positions of one account with current profit: read from the chain when something happened, repriced from the feed in between. */
+export function createPositionSource({ gateway, venue, journal, polls, trader }: AccountWatch): StateSource<Position[]> {
+  const { clock } = venue;
+  const source = createStateSource<HeldPosition[], Position[]>({
+    gateway,
+    venue,
+    journal,
+    trader,
+    read: () => readPositions(gateway, venue, trader),
+    show: (held) => held.map((position) => price(venue, position)),
+    polls,
+  });
+  let pricedAt = 0;
+  let cancelPricing: Cancel | null = null;
+
+  const priceSoon = (): void => {
+    cancelPricing ??= clock.after(Math.max(0, pricedAt + PRICED_EVERY_MS - clock.now()), () => {
+      cancelPricing = null;
+      pricedAt = clock.now();
+      source.reshow();
+    });
+  };
+
+  const stopPrices = gateway.bus.on('prices', (event) => {
+    if (event.venue !== venue) return;
+    if (source.latest()?.some(({ own }) => event.pairs.includes(own.trade.pairIndex))) priceSoon();
+  });
+
+  return {
+    follow: source.follow,
+    stop() {
+      stopPrices();
+      cancelPricing?.();
+      source.stop();
+    },
+  };
+}
+
+/** Priced at the newest block, because fees accrue with block time. */
+function price(venue: Venue, { own, place }: HeldPosition): Position {
+  const head = venue.state.head?.block;
+  return positionOf(venue, own, { ...place, block: head && head.number > place.block.number ? head : place.block });
+}
+
+/** Token transfers and delegate changes are not in the journal, so the account is polled too. */
+export const WALLET_POLLS: PollRingOptions = { everyMs: 10_000, perSecond: 10 };
+
+/** Balances, allowances and agents of one account. */
+export const createAccountSource = ({ gateway, venue, journal, polls, trader }: AccountWatch): StateSource<Account> =>
+  createStateSource({
+    gateway,
+    venue,
+    journal,
+    trader,
+    read: () => getAccount(gateway, venue, trader),
+    show: (account) => account,
+    polls,
+  });

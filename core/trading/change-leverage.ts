@@ -6,7 +6,7 @@ import { maxLeverageOf, type Collateral } from '../domain/market.js';
 import { collateralAtLeverage, predictLeverageUpdate } from '../domain/pricing/leverage-update.js';
 import { collateralToUsd } from '../domain/pricing/size.js';
 import { MAX_LEVERAGE } from '../domain/pricing/units.js';
-import { checkLeverage, checkMarket } from '../domain/scope.js';
+import { checkLeverage, checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import { fromNode } from '../ports/from-node.js';
 import type { Gateway, Venue } from '../gateway.js';

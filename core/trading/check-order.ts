@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.js';
 import type { Intent } from '../domain/intent.js';
 import type { OrderType } from '../domain/order.js';
-import { checkLeverage, checkMarket } from '../domain/scope.js';
+import { checkLeverage, checkMarket } from '../domain/agent.js';
 import { minOpeningCollateral } from '../domain/pricing/fees.js';
 import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';

@@ -4,13 +4,12 @@ import { compare, decimal, divideInteger, formatDecimal, toUnits, type Decimal }
 import type { CloseIntent, DecreaseIntent } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
-import { predictDecrease } from '../domain/pricing/decrease.js';
+import { predictClose, predictDecrease } from '../domain/pricing/predict-close.js';
 import { marketView } from '../domain/pricing/market-view.js';
-import { predictClose } from '../domain/pricing/predict-close.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
-import { markIn } from '../domain/pricing/skew-impact.js';
-import { worstPrice } from '../domain/pricing/slippage.js';
-import { checkMarket } from '../domain/scope.js';
+import { markIn } from '../domain/pricing/exposure.js';
+import { worstPrice } from '../domain/pricing/execution-price.js';
+import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { exactUnits, invalid, SIZE_DECIMALS, slippageUnits } from './exact-units.js';

@@ -6,7 +6,7 @@ import { exposureRoom } from '../domain/pricing/exposure.js';
 import { tradingFee } from '../domain/pricing/fees.js';
 import { STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import type { OpenOutcome } from '../domain/pricing/predict-open.js';
-import { worstPrice } from '../domain/pricing/slippage.js';
+import { worstPrice } from '../domain/pricing/execution-price.js';
 import type { Venue } from '../gateway.js';
 import { notionalUsd } from './check-order.js';
 import { LEVERAGE_DECIMALS, PRICE_DECIMALS, SIZE_DECIMALS } from './exact-units.js';

@@ -3,11 +3,10 @@ import type { Refused, Reverted } from '../domain/chain-event.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import { maxLeverageOf, type MarketConfig } from '../domain/market.js';
 import type { Order, OrderReason } from '../domain/order.js';
-import { exposureRoom } from '../domain/pricing/exposure.js';
+import { exposureRoom, PriceRangeError } from '../domain/pricing/exposure.js';
 import { STANDARD_TERMS, marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { MAX_OPEN_LOSS_P, openLossP, predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
-import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
-import { worstPrice } from '../domain/pricing/slippage.js';
+import { worstPrice } from '../domain/pricing/execution-price.js';
 
 export const DISAGREEMENTS = ['executionPrice', 'oraclePrice', 'positionSize', 'lossPercent', 'leverage'] as const;
 

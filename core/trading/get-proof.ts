@@ -4,7 +4,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { ChainSlug } from '../chains/chains.js';
 import type { Store } from '../ports/store.js';
 import type { Address, Hex } from '../types.js';
-import { withoutTrace } from '../observability/job-trace.js';
+import { withoutTrace } from '../observability/trace-relay.js';
 import type { RelayPurpose, RelayState, SignedAction } from '../ports/stores/relay.js';
 
 /** Evidence for a transaction signed by the relayer: the signed action, its translation, and the transaction sent. */

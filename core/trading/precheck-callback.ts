@@ -1,10 +1,9 @@
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { OrderReason } from '../domain/order.js';
-import { beforeV10InP10, exposureRoom, type GroupOpenInterest } from '../domain/pricing/exposure.js';
+import { beforeV10InP10, exposureRoom, PriceRangeError, type GroupOpenInterest } from '../domain/pricing/exposure.js';
 import { STANDARD_TERMS, type MarketView, type Moment, type TraderTerms } from '../domain/pricing/market-view.js';
 import { predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
-import { PriceRangeError } from '../domain/pricing/price-after-impact.js';
-import { worstPrice } from '../domain/pricing/slippage.js';
+import { worstPrice } from '../domain/pricing/execution-price.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Hex } from '../types.js';

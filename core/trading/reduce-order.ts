@@ -4,7 +4,7 @@ import { tradeSize } from '../account/describe-order.js';
 import { add, compare, round, subtract, ZERO, type Decimal } from '../domain/decimal.js';
 import { LEVEL_OF_TYPE, levelOf } from '../domain/level.js';
 import type { Level } from '../domain/chain-event.js';
-import { checkMarket } from '../domain/scope.js';
+import { checkMarket } from '../domain/agent.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';

@@ -1,6 +1,5 @@
 import type { AgentCaller } from '../access/caller.js';
-import { forgetDelegate } from '../access/delegation.js';
-import { delegationTx } from '../access/delegation-transactions.js';
+import { delegationTx, forgetDelegate } from '../access/delegation.js';
 import type { Intent } from '../domain/intent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';

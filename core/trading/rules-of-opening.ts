@@ -7,7 +7,7 @@ import type { OpenTerms } from '../domain/intent.js';
 import type { Order } from '../domain/order.js';
 import type { Address } from '../types.js';
 import { givenRules } from '../config/rules.js';
-import { alertQuota } from '../observability/alerts/rules.js';
+import { alertQuota } from '../observability/alerts/raise.js';
 import type { GuardQuestion, OpeningGuard } from '../ports/stores/rules.js';
 
 /** Input to check an opening against the operator's rules. `instead` is the slot of a resting order it replaces. */

@@ -1,5 +1,5 @@
 import type { Reverted } from '../domain/chain-event.js';
-import { foldOrder } from '../domain/fold-order.js';
+import { foldOrder } from '../domain/order-machine.js';
 import type { OrderReason } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../types.js';

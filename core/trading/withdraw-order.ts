@@ -1,7 +1,7 @@
 import { requireDelegate } from '../access/agent-status.js';
 import type { AgentCaller } from '../access/caller.js';
 import { marketName } from '../account/describe-order.js';
-import { checkMarket } from '../domain/scope.js';
+import { checkMarket } from '../domain/agent.js';
 import type { WithdrawIntent, ReclaimIntent } from '../domain/intent.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { removeLevel, restingLevel } from './change-level.js';

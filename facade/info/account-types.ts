@@ -1,17 +1,22 @@
 import { z } from 'zod';
-import type { Agent } from '../../core/domain/agent.js';
+import { isInForce, type Agent } from '../../core/domain/agent.js';
 import type { Address } from '../../core/types.js';
-import { ZERO_TEXT } from '../format.js';
-import { activeAssetData } from './active-asset.js';
+import { formatRate, formatUsd, ZERO_TEXT } from '../format.js';
+import { accountValue, activeAssetData, clearinghouseState } from './clearinghouse.js';
 import { assetContexts, type AssetContext } from './asset-contexts.js';
-import { clearinghouseState } from './clearinghouse.js';
-import { extraAgents, relayedAgents, roleOf } from './agents.js';
-import { feesOf, portfolio, rateLimitOf } from './figures.js';
-import { Coin, Dex, User, infoType, isOtherDex, type InfoContext, type InfoType } from './info-type.js';
-import { metaOf } from './meta.js';
+import { Coin, Dex, infoType, isOtherDex, User, type InfoContext, type InfoType } from './info-type.js';
+import { metaOf } from './market-types.js';
 import { openOrders } from './open-orders.js';
 import type { FrontendOrder } from './order-shapes.js';
 import type { AccountState } from './account-state.js';
+import { ownsAccount, traderBehind } from '../../core/access/resolve-trader.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
+import { collateralOf } from '../../core/account/describe-order.js';
+import { decimal, multiply } from '../../core/domain/decimal.js';
+import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import { GatewayError } from '../../core/errors.js';
+import type { DayTotal } from '../../core/ports/stores/history.js';
+import { rulesWithFacts } from '../../core/trading/describe-rules.js';
 
 const OfUser = z.object({ user: User });
 const NO_ACCOUNT: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };
@@ -95,3 +100,137 @@ export const ACCOUNT_TYPES: readonly InfoType[] = [
   }),
   infoType({ type: 'portfolio', fields: OfUser, answer: async (context, { user }) => portfolio(context, await context.traderOf(user)) }),
 ];
+
+/** The end of the year 9999: the wire has no other value for an authorisation without expiry. */
+const NEVER = 253_402_300_799_999;
+
+/** Agents that may sign for the trader on the facade; agents of the native API may not. */
+export async function relayedAgents({ store }: Gateway, { definition, clock }: Venue, trader: Address): Promise<Agent[]> {
+  const agents = await store.access.listAgents(definition.slug, trader);
+  return agents.filter((agent) => agent.mode === 'relayed' && isInForce(agent, clock.now()));
+}
+
+/** Agents with a name; the unnamed agent is the trader's default one and is not listed. */
+async function extraAgents(gateway: Gateway, venue: Venue, trader: Address) {
+  const agents = await relayedAgents(gateway, venue, trader);
+  return agents
+    .filter(({ name }) => name !== '')
+    .map(({ agent, name, scope }) => ({ address: agent, name, validUntil: scope.expiresAt ?? NEVER }));
+}
+
+/** A wallet with an allowance, a delegate, agents or trades of its own is a user, even if another wallet named it as an agent. */
+async function roleOf({ gateway, venue, accounts }: InfoContext, user: Address) {
+  if (await ownsAccount(gateway, venue, user)) return { role: 'user' };
+  const { spendableUsd, trades } = await accounts.of(venue, user);
+  if (spendableUsd > 0n || trades.length > 0) return { role: 'user' };
+  const trader = await traderBehind(gateway, venue, user);
+  return trader === user ? { role: 'missing' } : { role: 'agent', data: { user: trader } };
+}
+
+const DAY_MS = 86_400_000;
+/** A fee of 1e10 percent as a fraction. */
+const FEE_SCALE = 12;
+const MULTIPLIER_SCALE = 6;
+const SHOWN_DAYS = 15;
+
+const totalsSince = ({ gateway, venue }: InfoContext, trader: Address, since: number): Promise<DayTotal[]> =>
+  gateway.store.facade.history.totals(venue.definition.slug, trader, Math.max(0, since));
+
+const volumeOf = (totals: readonly DayTotal[]): bigint => totals.reduce((sum, { volumeUsd }) => sum + volumeUsd, 0n);
+
+/** One rate for all markets: that of the first one, with the trader's discount. Resting orders pay the same. */
+async function feesOf(context: InfoContext, trader: Address) {
+  const { venue, universe } = context;
+  const now = venue.clock.now();
+  const [multiplier, totals] = await Promise.all([feeMultiplier(venue, trader), totalsSince(context, trader, now - SHOWN_DAYS * DAY_MS)]);
+  const first = universe.assets.find(({ isDelisted }) => !isDelisted)?.pair;
+  const full = decimal((first && venue.feed.config().fees[first.feeIndex]?.totalPositionSizeFeeP) ?? 0n, FEE_SCALE);
+  const [rate, own] = [formatRate(full), formatRate(multiply(full, decimal(multiplier, MULTIPLIER_SCALE)))];
+  return {
+    dailyUserVlm: dailyVolumes(totals, now),
+    feeSchedule: {
+      cross: rate,
+      add: rate,
+      spotCross: ZERO_TEXT,
+      spotAdd: ZERO_TEXT,
+      tiers: { vip: [], mm: [] },
+      referralDiscount: ZERO_TEXT,
+      stakingDiscountTiers: [{ bpsOfMaxSupply: ZERO_TEXT, discount: ZERO_TEXT }],
+    },
+    userCrossRate: own,
+    userAddRate: own,
+    userSpotCrossRate: ZERO_TEXT,
+    userSpotAddRate: ZERO_TEXT,
+    activeReferralDiscount: ZERO_TEXT,
+    trial: null,
+    feeTrialEscrow: ZERO_TEXT,
+    nextTrialAvailableTimestamp: null,
+    stakingLink: null,
+    activeStakingDiscount: { bpsOfMaxSupply: ZERO_TEXT, discount: ZERO_TEXT },
+  };
+}
+
+/** 1e6 = the full fee. */
+async function feeMultiplier({ chain }: Venue, trader: Address): Promise<bigint> {
+  const facts = await chain.accountFacts(trader, []).catch((cause: unknown) => {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'node' }, { cause });
+  });
+  return facts.feeMultiplier ?? 10n ** BigInt(MULTIPLIER_SCALE);
+}
+
+/** All volume is taker volume: there is no resting book. */
+function dailyVolumes(totals: readonly DayTotal[], now: number) {
+  const today = Math.floor(now / DAY_MS);
+  return Array.from({ length: SHOWN_DAYS }, (_, back) => {
+    const day = today - (SHOWN_DAYS - 1 - back);
+    const volume = formatUsd(volumeOf(totals.filter((total) => total.day === day)));
+    return { date: new Date(day * DAY_MS).toISOString().slice(0, 10), userCross: volume, userAdd: ZERO_TEXT, exchange: ZERO_TEXT };
+  });
+}
+
+const MINUTES_OF_A_DAY = 1_440;
+
+/**
+ * Counts the transactions sent for the trader today (UTC) against its daily quota. Without a quota the cap is the per-minute limit
+ * multiplied to a day. Requests cannot be bought here, so the surplus is always zero.
+ */
+async function rateLimitOf(context: InfoContext, trader: Address) {
+  const { gateway, venue } = context;
+  const [totals, { rules, facts }] = await Promise.all([totalsSince(context, trader, 0), rulesWithFacts(gateway, venue, trader)]);
+  return {
+    cumVlm: formatUsd(volumeOf(totals)),
+    nRequestsUsed: facts.dayTransactions,
+    nRequestsCap: rules.dailyTransactions ?? gateway.access.limits['agent-writes'] * MINUTES_OF_A_DAY,
+    nRequestsSurplus: 0,
+  };
+}
+
+const PERIODS = [
+  ['day', DAY_MS],
+  ['week', 7 * DAY_MS],
+  ['month', 30 * DAY_MS],
+  ['allTime', Infinity],
+] as const;
+
+/** Only the current value: past values are not recorded. Profit is the realised profit of the period plus the open profit. */
+async function portfolio(context: InfoContext, trader: Address) {
+  const { venue, accounts } = context;
+  const now = venue.clock.now();
+  const [state, totals] = await Promise.all([accounts.of(venue, trader), totalsSince(context, trader, 0)]);
+  const value = formatUsd(accountValue(state));
+  const open = state.trades.reduce((sum, { pnlUsd, fundingUsd }) => sum + pnlUsd - fundingUsd, 0n);
+  const shown = PERIODS.map(([name, lasts]) => {
+    const within = totals.filter(({ day }) => (day + 1) * DAY_MS > now - lasts);
+    const pnl = formatUsd(open + realizedUsd(venue, within));
+    return [name, { accountValueHistory: [[now, value]], pnlHistory: [[now, pnl]], vlm: formatUsd(volumeOf(within)) }] as const;
+  });
+  return [...shown, ...shown.map(([name, period]) => [`perp${name.charAt(0).toUpperCase()}${name.slice(1)}`, period] as const)];
+}
+
+function realizedUsd({ feed }: Venue, totals: readonly DayTotal[]): bigint {
+  const config = feed.config();
+  return totals.reduce((sum, { collateralIndex, netPnl }) => {
+    const collateral = collateralOf(config, collateralIndex);
+    return collateral ? sum + collateralToUsd(netPnl, collateral) : sum;
+  }, 0n);
+}

@@ -1,5 +1,5 @@
 import { divideInteger, toUnits } from '../../core/domain/decimal.js';
-import { BOOK_LEVELS, getOrderBook, type BookLevel } from '../../core/markets/order-book.js';
+import { BOOK_LEVELS, getOrderBook, type BookLevel } from '../../core/markets/market-data.js';
 import type { Venue } from '../../core/gateway.js';
 import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize, magnitude, priceDecimals } from '../format.js';
 import { coinPrice, coinSize, type Asset } from '../universe.js';

@@ -1,7 +1,7 @@
 import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { sizeOfFills, type OrderFills } from './order-fills.js';
-import { askedSize, showRecord, statusOf, type HlStatus, type OrderWithStatus, type AccountContext } from './order-shapes.js';
+import { askedSize, showRecord, statusOf, type AccountContext, type HlStatus, type OrderWithStatus } from './order-shapes.js';
 
 /**
  * The status of a bot's order from all orders of ours that it became: open while one of them is. It is filled if the whole size was
@@ -51,3 +51,18 @@ export function isAboutToRest({ order, manner, answered }: ExchangeRecord, order
 /** An immediate order whose reply is still pending: it is not listed, and no update reports it as open. */
 export const isReplyPending = ({ order, manner, answered }: ExchangeRecord): boolean =>
   manner === 'market' && order.style.kind === 'limit' && order.style.tif !== 'Gtc' && answered !== 'resting';
+
+/** Gives orders canceled by a schedule their own status. A bot's order may be several of ours, each with its own id. */
+export async function withCancelWords(
+  { gateway, venue, trader }: AccountContext,
+  shown: readonly OrderWithStatus[],
+): Promise<OrderWithStatus[]> {
+  const { slug } = venue.definition;
+  const oids = shown.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
+  const records = await gateway.store.exchange.ofOids(slug, trader, oids);
+  const idsOf = (oid: bigint): bigint[] => [oid, ...(records.get(oid)?.legs.flatMap(({ orderId }) => orderId ?? []) ?? [])];
+  const taken = await gateway.store.facade.history.takenBack(slug, oids.flatMap(idsOf));
+  const isScheduled = ({ order, status }: OrderWithStatus): boolean =>
+    status === 'canceled' && idsOf(BigInt(order.oid)).some((id) => taken.get(id) === 'scheduled-cancel');
+  return shown.map((each) => (isScheduled(each) ? { ...each, status: 'scheduledCancel' } : each));
+}

@@ -1,7 +1,11 @@
-import { ZERO_TEXT, formatExact, formatRate, formatSize, formatTick, formatUsd, valueUsd } from '../format.js';
-import { coinPrice, type Universe } from '../universe.js';
+import { formatExact, formatRate, formatSize, formatTick, formatUsd, PRICE_SCALE, USD_SCALE, valueUsd, ZERO_TEXT } from '../format.js';
+import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../universe.js';
 import type { AccountState, HeldTrade } from './account-state.js';
-import { netPositions, type NetPosition } from './netting.js';
+import { decimal, divide, divideInteger, floorToLot, type Decimal } from '../../core/domain/decimal.js';
+import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
+import type { Address } from '../../core/types.js';
+import type { InfoContext } from './info-type.js';
+import type { MarketConfig } from '../../core/domain/market.js';
 
 /** What closing the trade now would pay, before the closing fee. */
 const tradeValue = ({ collateralUsd, pnlUsd, fundingUsd, realizedUsd }: HeldTrade): bigint =>
@@ -49,4 +53,134 @@ function show(net: NetPosition) {
     // Funding stays in a trade until it is closed, so the total is the funding since opening.
     cumFunding: { allTime: funding, sinceOpen: funding, sinceChange: funding },
   };
+}
+
+/** All trades of a market as the one position a client sees. USD 1e18, prices 1e10 per base unit, size 1e18 units of the coin. */
+interface NetPosition {
+  readonly asset: Asset;
+  /** Signed, rounded down to the lot. */
+  readonly szi: bigint;
+  readonly entry: bigint;
+  readonly valueUsd: bigint;
+  readonly pnlUsd: bigint;
+  readonly leverage: number;
+  readonly isCross: boolean;
+  /** The USD part of an isolated position besides its size. */
+  readonly rawUsd: bigint;
+  readonly marginUsd: bigint;
+  readonly returnOnEquity: Decimal;
+  readonly liquidation: bigint | null;
+  readonly fundingUsd: bigint;
+}
+
+const signed = ({ long, base }: HeldTrade): bigint => (long ? base : -base);
+const sum = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint): bigint =>
+  trades.reduce((total, trade) => total + of(trade), 0n);
+
+/** Weighted by size. */
+const average = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint): bigint =>
+  divideInteger(
+    sum(trades, (trade) => trade.base * of(trade)),
+    sum(trades, ({ base }) => base),
+    'half-up',
+  );
+
+/** By market, in the order of asset ids; a market whose trades cancel out has no row. */
+export function netPositions(
+  assets: readonly Asset[],
+  trades: readonly HeldTrade[],
+  settings: ReadonlyMap<number, LeverageSetting>,
+): NetPosition[] {
+  const byPair = new Map<number, HeldTrade[]>();
+  for (const trade of trades) byPair.set(trade.pairIndex, [...(byPair.get(trade.pairIndex) ?? []), trade]);
+  return [...byPair]
+    .sort(([a], [b]) => a - b)
+    .flatMap(([pairIndex, own]) => {
+      const asset = assets[pairIndex];
+      return (asset && net(asset, own, settings.get(pairIndex))) ?? [];
+    });
+}
+
+function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSetting | undefined): NetPosition | null {
+  const size = sum(trades, signed);
+  if (floorToLot(size, lotOf(asset)) === 0n) return null;
+  const leading = trades.filter(({ long }) => long === size > 0n);
+  const entry = average(leading, (trade) => trade.entry);
+  // Each trade has the mark of its own collateral; like the entry, the net size is valued at the average of its side.
+  const mark = average(leading, (trade) => trade.mark);
+  const worth = valueUsd(size < 0n ? -size : size, mark);
+  const pnlUsd = sum(trades, (trade) => trade.pnlUsd);
+  const collateral = sum(trades, (trade) => trade.collateralUsd);
+  const leverage = setting?.leverage ?? ownLeverage(trades, collateral);
+  const isCross = setting?.isCross ?? true;
+  const rawUsd = collateral - sum(trades, (trade) => valueUsd(signed(trade), trade.entry));
+  const margin = valueUsd(size < 0n ? -size : size, entry);
+  return {
+    asset,
+    szi: coinSize(asset, floorToLot(size, lotOf(asset))),
+    entry,
+    valueUsd: worth,
+    pnlUsd,
+    leverage,
+    isCross,
+    rawUsd,
+    marginUsd: isCross ? worth / BigInt(leverage) : rawUsd + sum(trades, (trade) => valueUsd(signed(trade), trade.mark)),
+    returnOnEquity:
+      margin === 0n
+        ? decimal(0n, 0)
+        : divide(decimal(pnlUsd * BigInt(leverage), USD_SCALE), decimal(margin, USD_SCALE), PRICE_SCALE, 'half-up'),
+    liquidation: firstLiquidation(leading, size > 0n),
+    fundingUsd: sum(trades, (trade) => trade.fundingUsd),
+  };
+}
+
+/** Without a chosen leverage: the trades' actual leverage, as a whole number. */
+function ownLeverage(trades: readonly HeldTrade[], collateral: bigint): number {
+  const size = sum(trades, ({ base, entry }) => valueUsd(base, entry));
+  return collateral === 0n ? 1 : Math.max(1, Number(divideInteger(size, collateral, 'half-up')));
+}
+
+/** The liquidation price that is reached first. */
+function firstLiquidation(trades: readonly HeldTrade[], long: boolean): bigint | null {
+  const prices = trades.map(({ liquidation }) => liquidation).filter((price) => price > 0n);
+  if (prices.length === 0) return null;
+  return prices.reduce((first, price) => ((long ? price > first : price < first) ? price : first));
+}
+
+interface Wanted {
+  readonly asset: Asset;
+  readonly user: Address;
+  readonly state: AccountState;
+}
+
+/** The sizes that could be bought and sold now: an opening uses the wallet's funds, the opposite side closes the position first. */
+export function activeAssetData({ gateway, venue, universe }: InfoContext, { asset, user, state }: Wanted) {
+  const { leverage, isCross } = nextLeverage(venue.feed.config(), asset, { settings: state.settings, usual: gateway.facade.leverage });
+  const position = netPositions(universe.assets, state.trades, state.settings).find((net) => net.asset === asset);
+  const szi = position?.szi ?? 0n;
+  const mark = venue.feed.lastPrice(asset.id)?.mark ?? 0n;
+  const opening = mark === 0n ? 0n : divideInteger(state.spendableUsd * BigInt(leverage) * 10n ** BigInt(PRICE_SCALE), mark, 'down');
+  const size = (closing: bigint): string => formatSize(coinSize(asset, opening) + closing, asset.szDecimals, 'down');
+  const available = formatUsd(state.spendableUsd);
+  return {
+    user,
+    coin: asset.coin,
+    leverage: isCross
+      ? { type: 'cross', value: leverage }
+      : { type: 'isolated', value: leverage, rawUsd: position ? formatUsd(position.rawUsd) : ZERO_TEXT },
+    maxTradeSzs: [size(szi < 0n ? -szi : 0n), size(szi > 0n ? szi : 0n)],
+    availableToTrade: [available, available],
+    markPx: formatTick(coinPrice(asset, mark), asset.szDecimals, 'half-up'),
+  };
+}
+
+/** The leverage of the next opening. */
+function nextLeverage(
+  config: MarketConfig,
+  asset: Asset,
+  { settings, usual }: { readonly settings: ReadonlyMap<number, LeverageSetting>; readonly usual: number },
+): LeverageSetting {
+  const group = asset.pair && config.groups[asset.pair.groupIndex];
+  const least = group ? Math.ceil(Number(group.minLeverage) / 1000) : 1;
+  return settings.get(asset.id) ?? { leverage: Math.max(least, Math.min(usual, asset.maxLeverage)), isCross: true };
 }

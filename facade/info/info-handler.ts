@@ -2,14 +2,17 @@ import { traderBehind } from '../../core/access/resolve-trader.js';
 import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { ResponseCache } from '../../http/response-cache.js';
-import { parseJson } from '../../http/json-bounds.js';
+import { parseJson } from '../../http/strict-json.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Endpoint } from '../endpoint.js';
 import { createUniverses } from '../universe.js';
 import { createAccountReader } from './account-state.js';
 import { dayFiguresOf } from '../../core/markets/day-figures.js';
-import { INFO_TYPES } from './info-types.js';
 import { createScale } from './info-weights.js';
 import type { InfoContext, InfoType } from './info-type.js';
+import { ACCOUNT_TYPES } from './account-types.js';
+import { CONSTANT_TYPES } from './constant-types.js';
+import { FILL_TYPES, ORDER_TYPES } from './order-types.js';
+import { MARKET_TYPES } from './market-types.js';
 
 /** Hyperliquid's reply to a body that fits no request type. */
 const UNFITTING: Answer = { status: 422, type: TEXT_TYPE, body: 'Failed to deserialize the JSON body into the target type' };
@@ -109,3 +112,8 @@ function refuse(error: GatewayError): Answer {
   if (error.code === 'VALIDATION_ERROR') return UNFITTING;
   return { status: error.status, type: TEXT_TYPE, body: error.message, ...headers };
 }
+
+/** All supported info requests. */
+export const INFO_TYPES: ReadonlyMap<string, InfoType> = new Map(
+  [...MARKET_TYPES, ...ACCOUNT_TYPES, ...ORDER_TYPES, ...FILL_TYPES, ...CONSTANT_TYPES].map((row) => [row.type, row]),
+);

@@ -1,6 +1,6 @@
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded, type Window } from '../../core/access/limits.js';
-import { BYTES_PER_WEIGHT } from '../../core/stream/frame-weight.js';
+import { BYTES_PER_WEIGHT } from '../../core/stream/connection.js';
 
 /** Hyperliquid's request weights: most bots pace themselves by these numbers. */
 

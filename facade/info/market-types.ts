@@ -6,13 +6,12 @@ import { decimal } from '../../core/domain/decimal.js';
 import type { Venue } from '../../core/gateway.js';
 import { fundingSnapshot } from '../../core/markets/funding.js';
 import { referenceCollateral } from '../../core/markets/directory.js';
-import { formatRate, formatTick, formatUsd } from '../format.js';
+import { formatRate, formatTick, formatUsd, ZERO_TEXT } from '../format.js';
 import { coinPrice, type Asset, type Universe } from '../universe.js';
 import { assetContexts, livePoint } from './asset-contexts.js';
 import { l2Book } from './book.js';
-import { SNAPSHOT_INTERVALS, candleSnapshot } from './candles.js';
-import { Coin, Dex, Nothing, Time, infoType, isOtherDex, type InfoType } from './info-type.js';
-import { EMPTY_META, marginTable, metaOf } from './meta.js';
+import { candleSnapshot, SNAPSHOT_INTERVALS } from './candles.js';
+import { Coin, Dex, infoType, isOtherDex, Nothing, Time, type InfoType } from './info-type.js';
 import { recentTrades } from './tape.js';
 
 const OfDex = z.object({ dex: Dex });
@@ -149,3 +148,47 @@ export const MARKET_TYPES: readonly InfoType[] = [
   }),
   infoType({ type: 'exchangeStatus', fields: Nothing, answer: ({ venue }) => ({ time: venue.clock.now(), specialStatuses: null }) }),
 ];
+
+interface MarginTable {
+  readonly description: string;
+  readonly marginTiers: readonly { readonly lowerBound: string; readonly maxLeverage: number }[];
+}
+
+interface Meta {
+  readonly universe: readonly {
+    readonly szDecimals: number;
+    readonly name: string;
+    readonly maxLeverage: number;
+    readonly marginTableId: number;
+    readonly isDelisted?: true;
+  }[];
+  readonly marginTables: readonly (readonly [number, MarginTable])[];
+  readonly collateralToken: 0;
+}
+
+const EMPTY_META: Meta = { universe: [], marginTables: [], collateralToken: 0 };
+
+/** Margin does not depend on size here: a table has one tier, and its id is that tier's leverage. */
+const flatTable = (maxLeverage: number): MarginTable => ({ description: '', marginTiers: [{ lowerBound: ZERO_TEXT, maxLeverage }] });
+
+/** `onlyIsolated` is left out on purpose: clients that trade with cross margin would refuse the market. */
+export const metaOf = ({ assets }: Universe): Meta => ({
+  universe: assets.map(({ coin, szDecimals, maxLeverage, isDelisted }) => ({
+    szDecimals,
+    name: coin,
+    maxLeverage,
+    marginTableId: maxLeverage,
+    ...(isDelisted ? { isDelisted } : {}),
+  })),
+  marginTables: leverages(assets).map((maxLeverage) => [maxLeverage, flatTable(maxLeverage)]),
+  collateralToken: 0,
+});
+
+const leverages = (assets: Universe['assets']): number[] =>
+  [...new Set(assets.map(({ maxLeverage }) => maxLeverage))].sort((a, b) => a - b);
+
+/** By convention every id below fifty is a flat table, listed or not. */
+const CONVENTIONAL_TABLES = 50;
+
+const marginTable = ({ assets }: Universe, id: number): MarginTable | null =>
+  (id > 0 && id < CONVENTIONAL_TABLES) || leverages(assets).includes(id) ? flatTable(id) : null;

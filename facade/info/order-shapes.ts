@@ -1,10 +1,9 @@
 import type { Address } from '../../core/types.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { describeOrder } from '../../core/account/describe-order.js';
-import { decimal, divideInteger, formatDecimal, toUnits } from '../../core/domain/decimal.js';
+import { decimal, divideInteger, floorToLot, formatDecimal, toUnits } from '../../core/domain/decimal.js';
 import { levelOf } from '../../core/domain/level.js';
 import type { Level } from '../../core/domain/chain-event.js';
-import { floorToLot } from '../../core/domain/lot.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';

@@ -1,4 +1,4 @@
-import { floorToLot } from '../../core/domain/lot.js';
+import { floorToLot } from '../../core/domain/decimal.js';
 
 /** One execution of a trader, with the net position (base units, 1e18) before and after it. */
 export interface Execution {

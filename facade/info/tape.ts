@@ -1,14 +1,14 @@
+import { keccak256, toBytes } from 'viem';
 import { comparePlaces } from '../../core/domain/chain-event.js';
 import { divideInteger } from '../../core/domain/decimal.js';
-import type { MarketTrade } from '../../core/domain/market-trade.js';
+import type { MarketTrade } from '../../core/domain/market.js';
 import type { TapeFill } from '../../core/ports/stores/history.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
-import { PRICE_SCALE, formatSize, formatTick } from '../format.js';
+import { formatSize, formatTick, PRICE_SCALE } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 import { limitOf } from './fills.js';
 import { excessId, showExecutions, timeOfPart } from './shown-fills.js';
-import { tradeId } from './trade-id.js';
 
 export interface TapeTrade {
   readonly coin: string;
@@ -109,3 +109,6 @@ export function showTrade({ definition }: Venue, asset: Asset, trade: MarketTrad
     users: isBuy ? users : [users[1], users[0]],
   };
 }
+
+/** A number below 2^53 that identifies an execution; `what` distinguishes those of one transaction. */
+const tradeId = (hash: string, what: string): number => Number(BigInt(keccak256(toBytes(`${hash} ${what}`))) >> 203n);

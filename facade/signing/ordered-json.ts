@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.js';
-import { BOUNDS_TEXTS, boundsFault } from '../../http/json-bounds.js';
+import { BOUNDS_TEXTS, boundsFault } from '../../http/strict-json.js';
 
 /**
  * JSON with everything a signature can depend on: keys in the order they came, integers of any size, and numbers written in any other

@@ -1,5 +1,4 @@
-import { decimal, divideInteger, formatDecimal, round } from '../../core/domain/decimal.js';
-import { floorToLot } from '../../core/domain/lot.js';
+import { decimal, divideInteger, floorToLot, formatDecimal, round } from '../../core/domain/decimal.js';
 import type { Order } from '../../core/domain/order.js';
 import { HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
 import type { GatewayError } from '../../core/errors.js';

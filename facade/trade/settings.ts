@@ -3,8 +3,7 @@ import { maxLeverageOf } from '../../core/domain/market.js';
 import { relayMargin } from './send/relay-margin.js';
 import { closedText } from '../../core/ports/stores/switches.js';
 import type { TradeActionOf } from '../actions/trade.js';
-import { DONE, refused, type ExchangeReply } from '../reply.js';
-import { TEXTS } from '../texts.js';
+import { DONE, refused, TEXTS, type ExchangeReply } from '../reply.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import type { TradeWork } from './trade-work.js';
 

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Address, Cancel } from '../../core/types.js';
-import { createOnce } from '../../core/stream/once.js';
+import { createOnce } from '../../core/stream/shared.js';
 import { joinFills, readFills, type ShownFill } from '../info/fills.js';
 import { User } from '../info/info-type.js';
 import { updatedOrder, type AccountContext } from '../info/order-shapes.js';
 import { orderHistory } from '../info/order-status.js';
-import { readAccount } from '../info/read-account.js';
+import { readAccount } from '../info/order-types.js';
 import type { AccountUpdates } from './account-events.js';
 import { frameText } from './frames.js';
 import { subscriptionType, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';

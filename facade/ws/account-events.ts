@@ -1,16 +1,17 @@
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import type { Address, Cancel } from '../../core/types.js';
-import { followJournal } from '../../core/stream/follow-journal.js';
-import type { JournalHub } from '../../core/stream/journal-hub.js';
-import { createTopic } from '../../core/stream/topic.js';
+import { followJournal, type JournalHub } from '../../core/stream/journal-stream.js';
+import { createTopic } from '../../core/stream/bus.js';
 import type { InfoContext } from '../info/info-type.js';
-import type { OrderWithStatus, AccountContext } from '../info/order-shapes.js';
+import { UNASKED_CANCELS, type AccountContext, type HlStatus, type OrderWithStatus } from '../info/order-shapes.js';
 import { excessOrder } from '../info/order-fills.js';
-import { describeCancels, type NonUserCancel } from './cancel-updates.js';
-import { describeFills, type FillUpdates } from './fill-updates.js';
-import { createOrderUpdates } from './order-updates.js';
-import { createMovedStops } from './trigger-updates.js';
+import { createMovedStops, createOrderUpdates } from './order-updates.js';
+import { collateralOf } from '../../core/account/describe-order.js';
+import type { Executed } from '../../core/domain/chain-event.js';
+import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import { formatUsd, ZERO_TEXT } from '../format.js';
+import { readFills, type ShownFill } from '../info/fills.js';
 
 /** The updates that result from some journal entries of an account. Computed once for all connections; lists may be empty. */
 export interface AccountUpdates extends FillUpdates {
@@ -117,4 +118,80 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
       stopLooking();
     },
   };
+}
+
+interface Liquidation {
+  readonly lid: number;
+  readonly liquidator: string;
+  readonly liquidated_user: string;
+  readonly liquidated_ntl_pos: string;
+  readonly liquidated_account_value: string;
+}
+
+interface FillUpdates {
+  /** Oldest first, in the format of the info endpoint. */
+  readonly fills: readonly ShownFill[];
+  readonly liquidations: readonly Liquidation[];
+  /** A reorganisation removed fills that were published before. */
+  readonly hasTakenBack: boolean;
+}
+
+const MOST = 2_000;
+/** Fills of one second differ by milliseconds. */
+const LAST_OF_SECOND = 999;
+
+interface Happened {
+  readonly id: bigint;
+  readonly executed: Executed;
+}
+
+async function describeFills(account: AccountContext, entries: readonly JournalEntry[]): Promise<FillUpdates> {
+  const happened = entries.flatMap(({ fact }): Happened[] => (fact.kind === 'fill' ? [fact] : []));
+  const hasTakenBack = entries.some(({ fact }) => fact.kind === 'correction' && fact.of.kind === 'fill');
+  return { fills: await shownFills(account, happened), liquidations: liquidationsOf(account, happened), hasTakenBack };
+}
+
+/** Read as a time range, so that they equal those of every other reply. */
+async function shownFills(account: AccountContext, happened: readonly Happened[]): Promise<ShownFill[]> {
+  if (happened.length === 0) return [];
+  const times = happened.map(({ executed }) => executed.place.at);
+  const ids = new Set(happened.map(({ id }) => id));
+  const window = { from: Math.min(...times), to: Math.max(...times) + LAST_OF_SECOND, limit: MOST, newestFirst: false };
+  return (await readFills(account, window)).filter(({ fill }) => ids.has(fill.id));
+}
+
+/** The contract liquidates one trade at a time. */
+function liquidationsOf({ venue, trader }: AccountContext, happened: readonly Happened[]): Liquidation[] {
+  const config = venue.feed.config();
+  return happened.flatMap(({ id, executed }) => {
+    if (executed.action !== 'liquidation') return [];
+    const collateral = collateralOf(config, executed.terms.collateralIndex);
+    const priceUsd = executed.collateralPriceUsd ?? collateral?.priceUsd ?? 0n;
+    const usd = (units: bigint): string => (collateral ? formatUsd(collateralToUsd(units, { ...collateral, priceUsd })) : ZERO_TEXT);
+    return [
+      {
+        lid: Number(id),
+        liquidator: venue.definition.diamond.toLowerCase(),
+        liquidated_user: trader,
+        liquidated_ntl_pos: usd(executed.sizeCollateral),
+        liquidated_account_value: usd(executed.collateral),
+      },
+    ];
+  });
+}
+
+/** An order that was canceled without a request of its owner. */
+interface NonUserCancel {
+  readonly coin: string;
+  readonly oid: number;
+}
+
+const isUnasked = (status: HlStatus): boolean => UNASKED_CANCELS.some((word) => word === status);
+
+/** Of the published updates: orders canceled by the contract, by a schedule, or by the relayer because the oracle did not answer. */
+async function describeCancels({ gateway, venue }: AccountContext, published: readonly OrderWithStatus[]): Promise<NonUserCancel[]> {
+  const canceled = published.flatMap(({ order, status }) => (status === 'canceled' ? [BigInt(order.oid)] : []));
+  const taken = await gateway.store.facade.history.takenBack(venue.definition.slug, canceled);
+  const isOurs = ({ order, status }: OrderWithStatus): boolean => status === 'canceled' && taken.has(BigInt(order.oid));
+  return published.flatMap((each) => (isUnasked(each.status) || isOurs(each) ? [{ coin: each.order.coin, oid: each.order.oid }] : []));
 }

@@ -4,14 +4,13 @@ import type { InfoContext } from '../info/info-type.js';
 import { Coin, Dex, Nothing, isOtherDex } from '../info/info-type.js';
 import { l2Book } from '../info/book.js';
 import { SNAPSHOT_INTERVALS } from '../info/candles.js';
-import { INFO_TYPES } from '../info/info-types.js';
+import { INFO_TYPES } from '../info/info-handler.js';
 import { allMids, marketOf } from '../info/market-types.js';
 import type { Asset } from '../universe.js';
 import { frameText } from './frames.js';
-import type { Made } from './shared-feed.js';
-import { createKeyedOutbox } from './keyed-outbox.js';
+import type { FeedRequest, Made } from './venue-feeds.js';
+import { createKeyedOutbox } from '../../core/stream/outbox.js';
 import { SHARED_BY_ALL, subscriptionType, sendOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
-import type { FeedRequest } from './venue-feeds.js';
 
 const MIDS_GAP_MS = 200;
 const BOOK_GAP_MS = 100;

@@ -1,17 +1,15 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
-import type { OpenScope } from '../../core/observability/request-scope.js';
-import type { Peer } from '../../core/stream/socket-route.js';
+import type { OpenScope } from '../../core/observability/tracing.js';
+import type { Peer } from '../../core/stream/connection.js';
 import { ACTIONS } from '../actions/index.js';
 import { actionIn } from '../exchange-handler.js';
 import type { Exchange } from '../exchange.js';
-import type { InfoHandler } from '../info/info-handler.js';
+import { INFO_TYPES, type InfoHandler } from '../info/info-handler.js';
 import { weighAction } from '../info/info-weights.js';
-import { INFO_TYPES } from '../info/info-types.js';
 import { isObject, readOrderedJson, type Json } from '../signing/ordered-json.js';
-import { errorText, postText, type PostResponse } from './frames.js';
-import type { ClientFrame } from './read-frame.js';
+import { errorText, postText, type ClientFrame, type PostResponse } from './frames.js';
 
 export type Post = Extract<ClientFrame, { method: 'post' }>;
 

@@ -1,16 +1,26 @@
-import type { Gateway } from '../../core/gateway.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
-import { createFrameWeight } from '../../core/stream/frame-weight.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener } from '../../core/stream/connection.js';
-import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
+import {
+  CLOSE_CODES,
+  createFrameWeight,
+  createMessageRate,
+  type Connection,
+  type ConnectionListener,
+  type Peer,
+  type RateNumbers,
+  type SocketRoute,
+} from '../../core/stream/connection.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
-import type { Peer } from '../../core/stream/socket-route.js';
 import { createScale } from '../info/info-weights.js';
-import { PONG, errorText } from './frames.js';
+import { errorText, PONG, readFrame, type ClientFrame } from './frames.js';
 import { createPosts, type PostHandlers } from './posts.js';
-import { readFrame, type ClientFrame } from './read-frame.js';
 import { createSubscriptions, type SubscriptionLimits } from './subscriptions.js';
-import type { VenueFeeds } from './venue-feeds.js';
+import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
+import type { ResponseCache } from '../../http/response-cache.js';
+import type { VenueStream } from '../../core/stream/venue-stream.js';
+import type { TradeHandlers } from '../actions/trade-handlers.js';
+import { createExchange } from '../exchange.js';
+import { createInfoContexts, createInfoHandler } from '../info/info-handler.js';
 
 export interface SessionLimits extends SubscriptionLimits {
   readonly messages: RateNumbers;
@@ -42,7 +52,7 @@ export interface SessionOptions extends PostHandlers {
 }
 
 /** One connection: answers requests and serves subscriptions; nothing outlives the connection. */
-export function openSession({ gateway, feeds, line, peer, limits, info, exchange }: SessionOptions): ConnectionListener {
+function openSession({ gateway, feeds, line, peer, limits, info, exchange }: SessionOptions): ConnectionListener {
   const { venue } = feeds;
   const { clock } = gateway;
   let isOver = false;
@@ -122,6 +132,36 @@ export function openSession({ gateway, feeds, line, peer, limits, info, exchange
     },
     closed() {
       if (!isOver) end();
+    },
+  };
+}
+
+interface FacadeSocketParts {
+  readonly streamOf: (venue: Venue) => VenueStream;
+  readonly responses: ResponseCache;
+  /** Null without a relayer: posts can only read then. */
+  readonly trade: TradeHandlers | null;
+}
+
+/** `WS /hl/{chain}/ws`. */
+export function facadeSocket(
+  gateway: Gateway,
+  { streamOf, responses, trade }: FacadeSocketParts,
+  limits: SessionLimits = SESSION_LIMITS,
+): SocketRoute {
+  const contextOf = createInfoContexts(gateway);
+  const handlers = { info: createInfoHandler(gateway, responses), exchange: createExchange(gateway, trade) };
+  const feeds = new Map<Venue, VenueFeeds>(
+    [...gateway.venues.values()].map((venue) => [venue, createVenueFeeds(gateway, streamOf(venue), contextOf)]),
+  );
+
+  return {
+    prefix: '/hl',
+    takesSpareSlashes: true,
+    open(venue, line, peer) {
+      const own = feeds.get(venue);
+      if (own === undefined) throw new RangeError(`${venue.definition.slug} is not one of this gateway's venues`);
+      return openSession({ ...handlers, gateway, feeds: own, line, peer, limits });
     },
   };
 }

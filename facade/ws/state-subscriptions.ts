@@ -1,17 +1,15 @@
 import { z } from 'zod';
 import type { Address, Cancel } from '../../core/types.js';
 import { priceAccount, type AccountState } from '../info/account-state.js';
-import { showWebData2, webParts } from '../info/account-types.js';
-import { activeAssetData } from '../info/active-asset.js';
-import { relayedAgents } from '../info/agents.js';
-import { clearinghouseState } from '../info/clearinghouse.js';
+import { relayedAgents, showWebData2, webParts } from '../info/account-types.js';
+import { activeAssetData, clearinghouseState } from '../info/clearinghouse.js';
 import { Coin, Dex, User, isOtherDex, type InfoContext } from '../info/info-type.js';
-import { INFO_TYPES } from '../info/info-types.js';
+import { INFO_TYPES } from '../info/info-handler.js';
 import { openOrders } from '../info/open-orders.js';
 import { marketOf } from '../info/market-types.js';
 import { ZERO_TEXT } from '../format.js';
 import { frameText } from './frames.js';
-import type { Made } from './shared-feed.js';
+import type { Made } from './venue-feeds.js';
 import { openShared } from './market-subscriptions.js';
 import { subscriptionType, sendOnce, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
 

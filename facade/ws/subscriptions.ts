@@ -1,10 +1,21 @@
+import { z } from 'zod';
 import { GatewayError } from '../../core/errors.js';
 import type { Address, Cancel } from '../../core/types.js';
 import type { AddressLimits, Share } from '../../core/stream/address-shares.js';
-import { echoText, errorText } from './frames.js';
-import type { Asked } from './read-frame.js';
-import { userOf, type OpenContext, type Opened, type SubscriptionType } from './subscription-type.js';
-import { findSubscription } from './subscription-types.js';
+import { echoText, errorText, frameText, type Asked } from './frames.js';
+import {
+  sendOnce,
+  SHARED_BY_ALL,
+  subscriptionType,
+  userOf,
+  type OpenContext,
+  type Opened,
+  type SubscriptionType,
+} from './subscription-type.js';
+import { MARKET_SUBSCRIPTIONS } from './market-subscriptions.js';
+import { STATE_SUBSCRIPTIONS } from './state-subscriptions.js';
+import { STORY_SUBSCRIPTIONS } from './account-event-subscriptions.js';
+import { Dex, User } from '../info/info-type.js';
 
 export interface SubscriptionLimits {
   readonly subscriptions: number;
@@ -143,3 +154,41 @@ function read(asked: Asked): Wanted | null {
   const fields = row?.fields.safeParse(asked);
   return row && fields?.success ? { row, fields: fields.data, key: `${row.type} ${JSON.stringify(fields.data)}` } : null;
 }
+
+/** Some clients send the channel's name instead of the subscription's. */
+const ALIASES: ReadonlyMap<string, string> = new Map([['user', 'userEvents']]);
+
+/** Features that do not exist here: an empty snapshot, and no updates. */
+const empty = (type: string, field: string): SubscriptionType =>
+  subscriptionType({
+    type,
+    question: SHARED_BY_ALL,
+    fields: OfUser,
+    open: (context, { user }) => sendOnce(context, frameText(type, { user, [field]: [], isSnapshot: true })),
+  });
+
+const OfUser = z.object({ user: User });
+
+const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
+  // Holding costs stay in a trade until it is closed, so there are no funding payments.
+  empty('userFundings', 'fundings'),
+  empty('userNonFundingLedgerUpdates', 'nonFundingLedgerUpdates'),
+  empty('userTwapSliceFills', 'twapSliceFills'),
+  empty('userTwapHistory', 'history'),
+  subscriptionType({
+    type: 'twapStates',
+    question: SHARED_BY_ALL,
+    fields: OfUser.extend({ dex: Dex.transform((dex) => dex ?? '') }),
+    defaults: { dex: '' },
+    open: (context, { user, dex }) => sendOnce(context, frameText('twapStates', { dex, user, states: [] })),
+  }),
+];
+
+/** All supported subscriptions. */
+const TYPES: ReadonlyMap<string, SubscriptionType> = new Map(
+  [...MARKET_SUBSCRIPTIONS, ...STATE_SUBSCRIPTIONS, ...STORY_SUBSCRIPTIONS, ...CONSTANT_SUBSCRIPTIONS].map((row) => [row.type, row]),
+);
+
+export const SUBSCRIPTION_NAMES: readonly string[] = [...TYPES.keys(), ...ALIASES.keys()];
+
+export const findSubscription = (type: string): SubscriptionType | undefined => TYPES.get(ALIASES.get(type) ?? type);

@@ -1,10 +1,33 @@
+import { z } from 'zod';
 import { getAccount } from '../../core/account/get-account.js';
-import { listFills } from '../../core/account/list-fills.js';
-import { getOrder, listOpenOrders, listOrderHistory } from '../../core/account/list-orders.js';
+import { getOrder, listFills, listOpenOrders, listOrderHistory } from '../../core/account/list-orders.js';
 import { listPositions } from '../../core/account/list-positions.js';
 import { waitForOrder } from '../../core/trading/wait-for-order.js';
-import { venueOperation, type Operation } from '../operation.js';
-import { Account, AccountPath, FillPage, Order, OrderList, OrderPage, OrderPath, PageRequest, PositionList } from '../wire/account.js';
+import { gatewayOperation, venueOperation, type Operation } from '../operation.js';
+import {
+  Account,
+  AccountPath,
+  Dismissed,
+  DismissPath,
+  FillPage,
+  NotificationsReply,
+  Order,
+  OrderList,
+  OrderPage,
+  OrderPath,
+  PageRequest,
+  PositionList,
+  ReadinessPath,
+  ReadinessQuery,
+  TraderReadiness,
+} from '../wire/account.js';
+import { traderReadiness, type WantedAllowance } from '../../core/access/trader-readiness.js';
+import type { Gateway } from '../../core/gateway.js';
+import { dismissNotification, listNotifications } from '../../core/notifications/list-notifications.js';
+import type { Address } from '../../core/types.js';
+import { listEvents } from '../../core/account/list-events.js';
+import { getOrderTimeline } from '../../core/trading/order-timeline.js';
+import { EventPage, EventsRequest, OrderTimeline } from '../wire/journal.js';
 
 export const accountOperations: readonly Operation[] = [
   venueOperation({
@@ -80,5 +103,92 @@ export const accountOperations: readonly Operation[] = [
     waits: true,
     handle: ({ gateway, venue, caller, params, wait }) =>
       wait === null ? getOrder(gateway, venue, caller, params.id) : waitForOrder(gateway, venue, caller, params.id, wait),
+  }),
+];
+
+const wantedOf = (text: string): WantedAllowance => (text === 'unlimited' ? text : { amount: text });
+
+export const readinessOperations: readonly Operation[] = [
+  venueOperation({
+    id: 'getReadiness',
+    method: 'GET',
+    path: '/readiness/:address',
+    auth: 'none',
+    summary: 'Can this address trade, through either API, and which step is missing?',
+    params: ReadinessPath,
+    query: ReadinessQuery,
+    reply: TraderReadiness,
+    errors: ['UPSTREAM_UNAVAILABLE', 'NOT_READY'],
+    handle: ({ gateway, venue, params, query: { allowance } }) =>
+      traderReadiness(gateway, venue, params.address, allowance === undefined ? 'balance' : wantedOf(allowance)),
+  }),
+];
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
+export const notificationOperations: readonly Operation[] = [
+  gatewayOperation({
+    id: 'listNotifications',
+    method: 'GET',
+    path: '/api/notifications/:wallet',
+    auth: 'none',
+    summary: 'What is new for a wallet on every chain, newest first; a malformed address has nothing new.',
+    params: z.object({ wallet: z.string() }),
+    reply: NotificationsReply,
+    status: ({ success }) => (success ? 200 : 500),
+    statuses: [200, 500],
+    handle: ({ gateway, params }) => readNotifications(gateway, params.wallet),
+  }),
+
+  venueOperation({
+    id: 'dismissNotification',
+    method: 'POST',
+    path: '/account/:address/notifications/:id/dismiss',
+    auth: 'agent',
+    summary: 'Dismiss a notification; repeating it, or using an unknown id, changes nothing.',
+    params: DismissPath,
+    reply: Dismissed,
+    errors: ['UPSTREAM_UNAVAILABLE'],
+    handle: async ({ gateway, caller, params }) => {
+      await dismissNotification(gateway, caller.trader, Number(params.id));
+      return { success: true as const };
+    },
+  }),
+];
+
+async function readNotifications(gateway: Gateway, wallet: string): Promise<z.output<typeof NotificationsReply>> {
+  if (!ADDRESS.test(wallet)) return { success: true, notifications: [] };
+  try {
+    return { success: true, notifications: await listNotifications(gateway, wallet.toLowerCase() as Address) };
+  } catch (error) {
+    gateway.log.warn('notifications.failed', { error });
+    return { success: false, error: 'NOTIFICATIONS_UNAVAILABLE', message: 'The notifications cannot be read right now; retry.' };
+  }
+}
+
+export const journalOperations: readonly Operation[] = [
+  venueOperation({
+    id: 'listEvents',
+    method: 'GET',
+    path: '/account/:address/events',
+    auth: 'reader',
+    summary:
+      'Everything that happened to orders, fills, positions and agents of the account, oldest first. Cursors rise by one; a client that passes the last cursor seen as `after` misses nothing and gets nothing twice.',
+    params: AccountPath,
+    query: EventsRequest,
+    reply: EventPage,
+    handle: ({ gateway, venue, caller, query }) => listEvents(gateway, venue, caller.trader, query),
+  }),
+
+  venueOperation({
+    id: 'getOrderTimeline',
+    method: 'GET',
+    path: '/orders/:id/timeline',
+    auth: 'reader',
+    summary: 'Every step of an order with its times, and on a rejection the two numbers that disagreed.',
+    params: OrderPath,
+    reply: OrderTimeline,
+    errors: ['ORDER_NOT_FOUND'],
+    handle: ({ gateway, venue, caller, params }) => getOrderTimeline(gateway, venue, caller, params.id),
   }),
 ];

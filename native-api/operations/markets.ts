@@ -1,16 +1,13 @@
 import { listDayFigures } from '../../core/markets/day-figures.js';
 import { getFunding } from '../../core/markets/funding.js';
 import { getCandles, readCandles } from '../../core/markets/get-candles.js';
-import { getMarket, listMarkets } from '../../core/markets/list-markets.js';
-import { listPrices } from '../../core/markets/list-prices.js';
-import { getOrderBook } from '../../core/markets/order-book.js';
-import { getRecentTrades } from '../../core/markets/recent-trades.js';
+import { getMarket, getOrderBook, getRecentTrades, listMarkets, listPrices } from '../../core/markets/market-data.js';
 import { venueOperation, type Operation } from '../operation.js';
-import { candlesReply } from '../wire/candle-text.js';
 import {
   BookQuery,
   Candles,
   CandlesQuery,
+  candlesReply,
   DayFigures,
   FundingSnapshot,
   Market,

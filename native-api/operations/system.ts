@@ -9,7 +9,7 @@ import {
   signingDomain,
   type MasterForm,
   type MasterType,
-} from '../../core/access/typed-data.js';
+} from '../../core/access/signature.js';
 import type { Address } from '../../core/types.js';
 import { readiness, type ChainReadiness } from '../../core/observability/readiness.js';
 import type { Relayer } from '../../core/ports/relayer.js';

@@ -3,8 +3,10 @@ import { MARK_SOURCES } from '../../core/account/list-positions.js';
 import { FILL_ACTIONS } from '../../core/domain/chain-event.js';
 import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
 import type { Hex } from '../../core/types.js';
-import { DecimalString, EpochMs } from './schema.js';
-import { AgentRecord, AnyAddress } from './agents.js';
+import { DecimalString, EpochMs } from './codec.js';
+import { AgentRecord, AnyAddress, MasterTransaction } from './agents.js';
+import { READINESS_CHECKS } from '../../core/access/trader-readiness.js';
+import { NOTIFICATION_KINDS } from '../../core/notifications/list-notifications.js';
 
 export const Id = z.string().regex(/^[1-9]\d{0,15}$/);
 export const MarketSymbol = z.string().regex(/^[A-Z0-9.]{1,15}\/[A-Z0-9]{1,10}$/);
@@ -130,3 +132,55 @@ export const OrderList = z.object({ data: z.array(Order) }).meta({ id: 'OrderLis
 export const PositionList = z.object({ data: z.array(Position) }).meta({ id: 'PositionList' });
 export const OrderPage = z.object({ data: z.array(Order), nextCursor: z.string().nullable() }).meta({ id: 'OrderPage' });
 export const FillPage = z.object({ data: z.array(FillHistoryEntry), nextCursor: z.string().nullable() }).meta({ id: 'FillPage' });
+
+const Line = z.object({
+  check: z.enum(READINESS_CHECKS),
+  ok: z.boolean(),
+  detail: z.string(),
+  fix: z.object({ step: z.string(), transaction: MasterTransaction.nullable() }).nullable(),
+});
+
+export const TraderReadiness = z
+  .object({
+    address: AnyAddress,
+    trader: AnyAddress,
+    ready: z.object({ native: z.boolean(), facade: z.boolean() }),
+    delegate: AnyAddress.nullable().meta({ description: 'The trading delegate on chain: the one address that trades for the trader.' }),
+    agents: z.array(AgentRecord).meta({ description: 'Agents that are neither revoked nor expired, as `getAgent` shows them.' }),
+    lines: z.array(Line),
+  })
+  .meta({ id: 'TraderReadiness' });
+
+export const ReadinessPath = z.object({ address: AnyAddress });
+
+/** At most 30 digits before the point and 18 after it: no token needs more, and every amount fits the contract. */
+export const ReadinessQuery = z.strictObject({
+  allowance: z
+    .string()
+    .regex(/^(?:unlimited|(?:0|[1-9][0-9]{0,29})(?:\.[0-9]{1,18})?)$/, 'must be an amount such as 250.5, or unlimited')
+    .optional(),
+});
+
+const NotificationItem = z
+  .object({
+    id: z.int(),
+    kind: z.enum(NOTIFICATION_KINDS),
+    title: z.string(),
+    body: z.string(),
+    market: z.string().nullable(),
+    orderId: z.string().nullable(),
+    createdAt: EpochMs,
+  })
+  .meta({ id: 'Notification' });
+
+/** This endpoint has its own error shape, for compatibility with older clients. */
+export const NotificationsReply = z.union([
+  z.object({ success: z.literal(true), notifications: z.array(NotificationItem) }).meta({ id: 'Notifications' }),
+  z.object({ success: z.literal(false), error: z.string(), message: z.string() }).meta({ id: 'NotificationsError' }),
+]);
+
+export const DismissPath = z.object({
+  address: z.string(),
+  id: z.string().regex(/^[1-9]\d{0,15}$/, 'must be the id of a notification'),
+});
+export const Dismissed = z.object({ success: z.literal(true) }).meta({ id: 'Dismissed' });

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { AGENT_MODES, AGENT_STATUSES, PERMISSIONS } from '../../core/domain/agent.js';
 import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH } from '../../core/domain/decimal.js';
 import type { Address, Hex } from '../../core/types.js';
-import { DecimalString, EpochMs } from './schema.js';
+import { DecimalString, EpochMs } from './codec.js';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x[0-9a-fA-F]*$/;

@@ -1,8 +1,9 @@
 import { z } from 'zod';
-import { CANDLE_INTERVALS } from '../../core/domain/candle.js';
-import { MARKET_GROUPS } from '../../core/domain/market.js';
-import { TRADE_ACTIONS } from '../../core/domain/market-trade.js';
-import { DecimalString, EpochMs } from './schema.js';
+import { CANDLE_INTERVALS, type Candle as CoreCandle } from '../../core/domain/candle.js';
+import { MARKET_GROUPS, TRADE_ACTIONS } from '../../core/domain/market.js';
+import { DecimalString, EpochMs, textOf } from './codec.js';
+import { showCandle } from '../../core/markets/get-candles.js';
+import { createOnce } from '../../core/stream/shared.js';
 
 /** Wire schemas of markets, prices and public history. */
 
@@ -116,3 +117,9 @@ export const MarketTrade = z
   })
   .meta({ id: 'MarketTrade' });
 export const MarketTrades = list(MarketTrade);
+
+const encode = textOf(Candle);
+/** Past candles are the same objects for as long as the charts keep them, so their text is cached: serialising is most of the cost. */
+const candleText = createOnce((candle: CoreCandle) => encode(showCandle(candle)));
+
+export const candlesReply = (candles: readonly CoreCandle[]): string => `{"data":[${candles.map(candleText).join(',')}]}`;

@@ -2,10 +2,13 @@ import { z } from 'zod';
 import { isDecimal, type Decimal } from '../../core/domain/decimal.js';
 import { SESSIONS } from '../../core/domain/market.js';
 import { ORDER_REASONS, ORDER_TYPES } from '../../core/domain/order.js';
-import { AddressString, DecimalString, EpochMs, HexData } from './schema.js';
-import { Order } from './account.js';
+import { AddressString, DecimalString, EpochMs, HexData } from './codec.js';
+import { Id, Order, Position, TxHash } from './account.js';
 import { AnyAddress } from './agents.js';
 import { MarketSymbol } from './markets.js';
+import type { Hex } from '../../core/types.js';
+import { RELAY_PURPOSES, RELAY_STATES } from '../../core/ports/stores/relay.js';
+import type { PositionChange } from '../../core/trading/update-position.js';
 
 /** Wire schemas of orders, as requested and as returned for signing. */
 
@@ -67,7 +70,7 @@ export const CreateOrderRequest = z
   })
   .meta({ id: 'CreateOrderRequest' });
 
-export const PreparedTransaction = z
+const PreparedTransaction = z
   .object({
     to: AddressString.meta({ description: 'The Diamond of the chain.' }),
     data: HexData,
@@ -134,3 +137,105 @@ export const Quote = z
     timestamp: EpochMs,
   })
   .meta({ id: 'Quote' });
+
+export const ProofPath = z.object({
+  address: AnyAddress,
+  txHash: z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{64}$/, 'must be a transaction hash')
+    .transform((text) => text.toLowerCase() as Hex),
+});
+
+export const RelayProof = z
+  .object({
+    txHash: TxHash,
+    trader: AnyAddress,
+    signer: AnyAddress,
+    envelope: z.string(),
+    actionHash: TxHash,
+    form: z.enum(['canonical', 'as-sent']),
+    network: z.enum(['a', 'b']),
+    nonce: z.string(),
+    receivedAt: EpochMs,
+    purpose: z.enum(RELAY_PURPOSES),
+    relayer: AnyAddress,
+    to: AnyAddress,
+    data: TxHash,
+    rawTransaction: TxHash,
+    state: z.enum(RELAY_STATES),
+    orderId: Id.nullable(),
+    multiplier: z.int().positive(),
+    blockNumber: z.int().nullable(),
+    context: z.string(),
+  })
+  .meta({ id: 'RelayProof' });
+
+const sl = notNegative
+  .optional()
+  .meta({ description: 'Stop loss; `"0"` removes it. The contracts clamp it, and the answer shows what they will store.' });
+const tp = notNegative.optional().meta({ description: 'Take profit; `"0"` removes it.' });
+
+export const UpdateOrderRequest = z
+  .strictObject({
+    price: positive.optional().meta({
+      description:
+        'Trigger price. The size stays unless one is given beside it: a new order with the collateral for it takes the place of the old one; the id stays. One that only reduces closes all of its position wherever it stands.',
+    }),
+    size: positive.optional().meta({ description: 'Base units. Takes a new order in the place of the old one; the id stays.' }),
+    sl,
+    tp,
+    slippage: positive.optional().meta({ description: 'Percent.' }),
+  })
+  .meta({
+    id: 'UpdateOrderRequest',
+    description:
+      'What is absent stays as the chain has it now. The contracts take all prices of an order at once, so a change that is prepared before another one is mined undoes that one, as its answer shows: wait for the first, or send both in one.',
+  });
+
+const TransactionHash = z.codec(
+  z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'must be 0x and 64 hex characters'),
+  z.custom<Hex>((value) => typeof value === 'string'),
+  { decode: (text) => text.toLowerCase() as Hex, encode: (hash) => hash },
+);
+
+export const SubmitOrderBody = z.strictObject({ txHash: TransactionHash }).meta({ id: 'SubmitOrderBody' });
+
+export const ClosePositionRequest = z
+  .strictObject({
+    size: positive.optional().meta({ description: 'Base units; the whole position when absent.' }),
+    slippage: positive.optional().meta({
+      description:
+        'Percent; what the position has stored, or 1, when absent. It is stored with the position, so it also guards its sl and tp.',
+    }),
+  })
+  .meta({ id: 'ClosePositionRequest' })
+  .prefault({});
+
+const CollateralChange = z.strictObject({
+  action: z.enum(['add', 'remove']),
+  amount: positive.meta({ description: 'Token units, rounded down to what a leverage of three decimals can express.' }),
+});
+
+/** Exactly one change: the contracts have no call that makes two of them. */
+export const UpdatePositionRequest = z
+  .strictObject({ sl, tp, leverage: positive.optional(), collateral: CollateralChange.optional() })
+  .superRefine((change, context) => {
+    const kinds = [change.sl !== undefined || change.tp !== undefined, change.leverage !== undefined, change.collateral !== undefined];
+    if (kinds.filter(Boolean).length !== 1)
+      context.addIssue({ code: 'custom', path: [], message: 'must have exactly one of: sl and tp, leverage, collateral' });
+  })
+  .meta({ id: 'UpdatePositionRequest' });
+
+/** The schema has ensured that there is exactly one. */
+export function changeOf({ sl, tp, leverage, collateral }: z.output<typeof UpdatePositionRequest>): PositionChange {
+  if (leverage !== undefined) return { leverage };
+  return collateral === undefined ? { sl, tp } : { collateral };
+}
+
+export const PreparedPosition = z
+  .object({
+    position: Position.meta({ description: 'As it will read once the change is executed.' }),
+    order: Order.nullable().meta({ description: 'Leverage and collateral wait for the oracle as every order does; null for sl and tp.' }),
+    transaction: PreparedTransaction.nullable(),
+  })
+  .meta({ id: 'PreparedPosition', description: '`transaction` is null when all is as it was asked for already.' });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS } from '../../core/chains/chains.js';
 import { CANDLE_INTERVALS } from '../../core/domain/candle.js';
-import { EpochMs } from './schema.js';
+import { EpochMs } from './codec.js';
 import { Account, FillHistoryEntry, Order, Position } from './account.js';
 import { Candle, MarketParams, MarketSymbol, MarketTrade, OrderBook, Price } from './markets.js';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ENDPOINT_STATES } from '../../core/ports/chain.js';
-import { EpochMs } from './schema.js';
+import { EpochMs } from './codec.js';
 
 /** Wire schemas of the service's own status. */
 

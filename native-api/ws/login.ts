@@ -5,9 +5,8 @@ import { GatewayError } from '../../core/errors.js';
 import type { Gateway } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
 import type { Cancel } from '../../core/types.js';
-import type { Credential } from '../../core/stream/watch-credential.js';
-import type { VenueStream } from '../../core/stream/venue-stream.js';
-import type { ClientMessage } from './read-message.js';
+import type { Credential, VenueStream } from '../../core/stream/venue-stream.js';
+import type { ClientMessage } from './messages.js';
 
 export type AuthMessage = Extract<ClientMessage, { op: 'auth' }>;
 

@@ -1,23 +1,19 @@
 import type { Account as CoreAccount } from '../../core/account/get-account.js';
-import type { FillHistoryEntry as CoreFill } from '../../core/account/list-fills.js';
-import { listFills } from '../../core/account/list-fills.js';
-import { listOpenOrders } from '../../core/account/list-orders.js';
+import { listFills, listOpenOrders, type FillHistoryEntry as CoreFill } from '../../core/account/list-orders.js';
 import type { Position as CorePosition } from '../../core/account/list-positions.js';
 import type { Order as CoreOrder } from '../../core/account/describe-order.js';
 import { GatewayError } from '../../core/errors.js';
-import { describeEntries, type JournalEvent } from '../../core/account/describe-entries.js';
+import { describeEntries, requireKnown, type JournalEvent } from '../../core/account/list-events.js';
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
-import { requireKnown } from '../../core/account/list-events.js';
 import type { Address, Cancel } from '../../core/types.js';
-import { createConflated } from '../../core/stream/conflate.js';
-import { createOnce } from '../../core/stream/once.js';
-import { readAtCursor, type AtCursor } from '../../core/stream/read-at-cursor.js';
-import type { Held } from '../../core/stream/shared.js';
-import type { StateSource, PublishedState } from '../../core/stream/state-source.js';
+import { createConflated } from '../../core/stream/outbox.js';
+import { createOnce, type Held } from '../../core/stream/shared.js';
+import { readAtCursor, type AtCursor } from '../../core/stream/journal-stream.js';
+import type { PublishedState, StateSource } from '../../core/stream/state-source.js';
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';
-import { textOf } from '../wire/encoder.js';
+import { textOf } from '../wire/codec.js';
 import type { ChannelContext, OpenChannel } from './channel.js';
-import type { Frame } from './frames.js';
+import type { Frame } from './messages.js';
 
 const RECENT_FILLS = 50;
 

@@ -1,12 +1,10 @@
 import type { ShownCandle } from '../../core/markets/get-candles.js';
-import type { Price as CorePrice } from '../../core/markets/list-prices.js';
-import type { OrderBook as CoreBook } from '../../core/markets/order-book.js';
-import type { ShownTrade } from '../../core/markets/recent-trades.js';
+import type { OrderBook as CoreBook, Price as CorePrice, ShownTrade } from '../../core/markets/market-data.js';
 import type { Cancel } from '../../core/types.js';
-import { createConflated, mergeBy } from '../../core/stream/conflate.js';
-import { createOnce } from '../../core/stream/once.js';
+import { createConflated, mergeBy } from '../../core/stream/outbox.js';
+import { createOnce } from '../../core/stream/shared.js';
 import { Candle, MarketTrade, OrderBook, Price } from '../wire/markets.js';
-import { textOf } from '../wire/encoder.js';
+import { textOf } from '../wire/codec.js';
 import type { OpenChannel } from './channel.js';
 
 const RECENT_TRADES = 100;

@@ -1,22 +1,28 @@
 import { GatewayError } from '../../core/errors.js';
-import type { Gateway } from '../../core/gateway.js';
+import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
 import { pairOf } from '../../core/markets/directory.js';
-import { createFrameWeight } from '../../core/stream/frame-weight.js';
-import { createHeartbeat } from '../../core/stream/heartbeat.js';
-import { CLOSE_CODES, type Connection, type ConnectionListener } from '../../core/stream/connection.js';
-import { createMessageRate, type RateNumbers } from '../../core/stream/message-rate.js';
+import {
+  CLOSE_CODES,
+  createFrameWeight,
+  createHeartbeat,
+  createMessageRate,
+  type Connection,
+  type ConnectionListener,
+  type Peer,
+  type RateNumbers,
+  type SocketRoute,
+} from '../../core/stream/connection.js';
 import { createOutbox, OUTBOX_LIMITS, type OutboxLimits } from '../../core/stream/outbox.js';
-import type { Peer } from '../../core/stream/socket-route.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
-import { isPrivate, type Subscription } from '../wire/stream.js';
-import { CHANNEL_ROWS } from './channels.js';
-import { createFramer, answerText, errorText } from './frames.js';
+import { isPrivate, type Channel, type Subscription } from '../wire/stream.js';
+import { answerText, createFramer, errorText, keyOf, readMessage, topicOf, type ClientMessage, type Topic } from './messages.js';
 import { openLogin } from './login.js';
-import { createPace } from './pace.js';
-import { readMessage, type ClientMessage } from './read-message.js';
-import { createSubscriptions } from './subscriptions.js';
-import { topicOf, type Topic } from './topic.js';
+import { createPace, type OpenChannel } from './channel.js';
+import type { Cancel } from '../../core/types.js';
+import type { Share } from '../../core/stream/address-shares.js';
+import { privateChannels } from './private-channels.js';
+import { publicChannels } from './public-channels.js';
 
 export interface SessionLimits {
   readonly subscriptions: number;
@@ -47,7 +53,7 @@ export interface SessionOptions {
 }
 
 /** One connection: answers messages in order and serves subscriptions; nothing outlives the connection. */
-export function openSession({ gateway, stream, line, peer, limits }: SessionOptions): ConnectionListener {
+function openSession({ gateway, stream, line, peer, limits }: SessionOptions): ConnectionListener {
   const { venue } = stream;
   const { requestId } = peer;
   const { clock } = gateway;
@@ -185,3 +191,71 @@ export function openSession({ gateway, stream, line, peer, limits }: SessionOpti
 }
 
 const knownError = (error: unknown): GatewayError | null => (error instanceof GatewayError ? error : null);
+
+/** The subscriptions of one connection. */
+interface Subscriptions {
+  has(topic: Topic): boolean;
+  /** Throws if the connection's limit is reached. */
+  refuseFull(): void;
+  /** Stops it again and throws if the address's limit is reached. */
+  add(topic: Topic, stop: Cancel): void;
+  /** False if there was none. */
+  remove(topic: Topic): boolean;
+  /** Ends those of the account and returns them. */
+  removePrivate(): readonly Topic[];
+  clear(): void;
+}
+
+function createSubscriptions(most: number, share: Share, onCount: (change: 1 | -1) => void): Subscriptions {
+  const held = new Map<string, { readonly topic: Topic; readonly stop: Cancel }>();
+  const remove = (topic: Topic): boolean => {
+    const known = held.get(keyOf(topic));
+    if (held.delete(keyOf(topic))) {
+      onCount(-1);
+      share.giveBack(null);
+    }
+    known?.stop();
+    return known !== undefined;
+  };
+  return {
+    has: (topic) => held.has(keyOf(topic)),
+    refuseFull() {
+      if (held.size >= most) throw full(`A connection holds at most ${most} subscriptions`);
+    },
+    add(topic, stop) {
+      // The connection's account is authenticated, so it does not count as a watched user.
+      if (share.take(null) !== null) {
+        stop();
+        throw full('The connections of this address hold as many subscriptions as they may');
+      }
+      held.set(keyOf(topic), { topic, stop });
+      onCount(1);
+    },
+    remove,
+    removePrivate() {
+      const topics = [...held.values()].map(({ topic }) => topic).filter(({ channel }) => isPrivate(channel));
+      topics.forEach(remove);
+      return topics;
+    },
+    clear: () => [...held.values()].forEach(({ topic }) => remove(topic)),
+  };
+}
+
+const full = (reason: string): GatewayError =>
+  new GatewayError('RATE_LIMITED', { scope: 'ip', retryAfterSeconds: 1, reason: `${reason}; end some of them` });
+
+/** All channels. */
+const CHANNEL_ROWS: Readonly<Record<Channel, OpenChannel>> = {
+  ...publicChannels,
+  ...privateChannels,
+};
+
+/** `WS /v1/{chain}/ws`. */
+export const nativeSocket = (
+  gateway: Gateway,
+  streamOf: (venue: Venue) => VenueStream,
+  limits: SessionLimits = SESSION_LIMITS,
+): SocketRoute => ({
+  prefix: '/v1',
+  open: (venue, line, peer) => openSession({ gateway, stream: streamOf(venue), line, peer, limits }),
+});

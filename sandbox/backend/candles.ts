@@ -1,8 +1,6 @@
 import type { Clock } from '../../core/ports/clock.js';
 import type { Cancel } from '../../core/types.js';
-import { createNoise, type Noise } from './noise.js';
-import { gridOf, priceUnits, snap } from './price-grid.js';
-import type { PriceWalk, WalkMarket } from './price-walk.js';
+import { createNoise, gridOf, priceUnits, snap, type Noise, type PriceWalk, type WalkMarket } from './price-walk.js';
 
 export interface Candle {
   /** Epoch ms of its start. */

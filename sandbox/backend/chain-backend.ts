@@ -4,13 +4,11 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { Address, Cancel } from '../../core/types.js';
 import { changesRules, frame, framesOf, movesExposure, type ChainFrame } from './chain-events.js';
 import { createChainFollower, type NewBlocks } from './chain-follower.js';
-import type { DiamondLog } from './diamond-log.js';
-import { createDiamondReader, type RpcRead } from './diamond-reader.js';
+import { createDiamondReader, type DiamondLog, type RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
 import { readProtocolState, type ProtocolState } from './protocol-state.js';
 import { historyRow, isExecution, unsidedTrade, type HistoryRow } from './trade-history.js';
-import { readTouchedTrades } from './touched-trades.js';
-import { readSide, readTraders, readTrades, readUser } from './trade-reader.js';
+import { readSide, readTouchedTrades, readTraders, readTrades, readUser } from './trade-reader.js';
 import { openInterest, tradingVariables, type TradingVariables } from './trading-variables.js';
 import type { WireValue } from './wire-format.js';
 

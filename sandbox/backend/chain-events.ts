@@ -1,5 +1,5 @@
 import type { Address } from '../../core/types.js';
-import type { DiamondLog } from './diamond-log.js';
+import type { DiamondLog } from './diamond-reader.js';
 import { structText, type WireValue } from './wire-format.js';
 
 /** A frame of the chain's event stream; a history row stands next to the name, everything else in `value`. */

@@ -2,8 +2,7 @@ import { hexToNumber, numberToHex, type Hex } from 'viem';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address, Cancel } from '../../core/types.js';
-import { readLog, type DiamondLog } from './diamond-log.js';
-import type { RpcRead } from './diamond-reader.js';
+import { readLog, type DiamondLog, type RpcRead } from './diamond-reader.js';
 
 export interface NewBlocks {
   /** Newest block. */

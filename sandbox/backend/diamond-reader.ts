@@ -1,13 +1,18 @@
 import {
   decodeFunctionResult,
   encodeFunctionData,
+  erc20Abi,
+  hexToNumber,
   prepareEncodeFunctionData,
+  toEventSelector,
   type ContractFunctionArgs,
   type ContractFunctionName,
   type ContractFunctionReturnType,
+  type DecodeEventLogReturnType,
 } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../../core/types.js';
+import { eventDecoder } from '../../core/adapters/evm/logs.js';
 
 /** One JSON-RPC request; rejects if the node returns an error. */
 export type RpcRead = (method: string, params: readonly unknown[]) => Promise<unknown>;
@@ -77,4 +82,73 @@ export function createDiamondReader(read: RpcRead, diamond: Address, block: stri
       return decodeFunctionResult({ ...call, functionName: name, data }) as never;
     },
   };
+}
+
+export interface Token {
+  readonly address: Address;
+  readonly symbol: string;
+  readonly decimals: number;
+}
+
+const call = async (read: RpcRead, to: Address, data: Hex): Promise<Hex> => (await read('eth_call', [{ to, data }, 'latest'])) as Hex;
+
+export async function readToken(read: RpcRead, address: Address): Promise<Token> {
+  const [symbol, decimals] = await Promise.all([
+    call(read, address, encodeFunctionData({ abi: erc20Abi, functionName: 'symbol' })),
+    call(read, address, encodeFunctionData({ abi: erc20Abi, functionName: 'decimals' })),
+  ]);
+  return {
+    address,
+    symbol: decodeFunctionResult({ abi: erc20Abi, functionName: 'symbol', data: symbol }),
+    decimals: decodeFunctionResult({ abi: erc20Abi, functionName: 'decimals', data: decimals }),
+  };
+}
+
+export async function readBalance(read: RpcRead, token: Address, owner: Address, spender: Address) {
+  const [balance, allowance] = await Promise.all([
+    call(read, token, encodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf', args: [owner] })),
+    call(read, token, encodeFunctionData({ abi: erc20Abi, functionName: 'allowance', args: [owner, spender] })),
+  ]);
+  return {
+    balance: decodeFunctionResult({ abi: erc20Abi, functionName: 'balanceOf', data: balance }),
+    allowance: decodeFunctionResult({ abi: erc20Abi, functionName: 'allowance', data: allowance }),
+  };
+}
+
+type AllEvents = Extract<(typeof diamondAbi)[number], { type: 'event' }>['name'];
+
+/** Distributes over the event names, so that `switch (name)` narrows the arguments. */
+type Decoded<Name extends AllEvents> = Name extends AllEvents
+  ? { readonly name: Name; readonly args: DecodeEventLogReturnType<typeof diamondAbi, Name>['args'] }
+  : never;
+
+export type DiamondLog = Decoded<AllEvents> & { readonly block: number; readonly tx: Hex; readonly logIndex: number };
+
+interface RawLog {
+  readonly data: Hex;
+  readonly topics: [Hex, ...Hex[]];
+  readonly blockNumber: Hex;
+  readonly transactionHash: Hex;
+  readonly logIndex: Hex;
+}
+
+/** Looked up by topic: the decoder itself would hash every signature of the ABI for every log. */
+const EVENTS = new Map(
+  diamondAbi.flatMap((item) =>
+    item.type === 'event' ? [[toEventSelector(item), { name: item.name, decode: eventDecoder(item) }] as const] : [],
+  ),
+);
+
+/** Null for logs of controls and other events outside the ABI. */
+export function readLog(raw: unknown): DiamondLog | null {
+  const log = raw as RawLog;
+  const event = EVENTS.get(log.topics[0]);
+  if (!event) return null;
+  try {
+    const args = event.decode(log.topics, log.data);
+    const place = { block: hexToNumber(log.blockNumber), tx: log.transactionHash, logIndex: hexToNumber(log.logIndex) };
+    return { name: event.name, args, ...place } as unknown as DiamondLog;
+  } catch {
+    return null;
+  }
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../core/ports/clock.js';
 import type { Cancel } from '../../core/types.js';
-import { createNoise } from './noise.js';
-import { gridOf, MAX_PRICE, priceUnits, snap } from './price-grid.js';
+import { parseDecimal, toUnits } from '../../core/domain/decimal.js';
 
 export interface WalkMarket {
   readonly startPrice: string;
@@ -172,4 +171,61 @@ function statesOf({ markets, startPrices }: PriceWalkOptions, tickMs: number): S
 function legal(price: bigint): bigint {
   if (price <= 0n || price > MAX_PRICE) throw new RangeError('the price does not fit the contract');
   return price;
+}
+
+/** Seeded randomness with random access: the n-th number of a stream is always the same, in whatever order it is read. */
+export interface Noise {
+  /** Standard normal. */
+  gaussian(stream: number, n: number): number;
+  /** 0 ≤ x < 1. */
+  uniform(stream: number, n: number): number;
+}
+
+const TWO_32 = 2 ** 32;
+
+function hashText(text: string): number {
+  let hash = 0x811c9dc5;
+  for (const byte of Buffer.from(text, 'utf8')) hash = Math.imul(hash ^ byte, 0x01000193);
+  return avalanche(hash);
+}
+
+/** The finaliser of MurmurHash3: every input bit reaches every output bit. */
+function avalanche(value: number): number {
+  let mixed = value;
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}
+
+export function createNoise(seed: string): Noise {
+  const root = hashText(seed);
+  const at = (stream: number, n: number, salt: number): number =>
+    avalanche(avalanche(avalanche(root ^ Math.imul(stream + 1, 0x9e3779b1)) ^ n) ^ salt);
+  return {
+    uniform: (stream, n) => at(stream, n, 0) / TWO_32,
+    gaussian(stream, n) {
+      const radius = Math.sqrt(-2 * Math.log((at(stream, n, 1) + 1) / TWO_32));
+      return radius * Math.cos((2 * Math.PI * at(stream, n, 2)) / TWO_32);
+    },
+  };
+}
+
+/** Prices are 1e10 integers everywhere; only the random factors of the walk are floats, and they are snapped to a grid at once. */
+export const PRICE_SCALE = 10;
+
+/** The contract's oracle answers are uint56. */
+export const MAX_PRICE = 2n ** 56n - 1n;
+
+const SIGNIFICANT_DIGITS = 6;
+
+export const priceUnits = (text: string): bigint => toUnits(parseDecimal(text), PRICE_SCALE, 'half-up');
+
+/** The smallest step of a market: six significant digits of its start price, but never finer than the contract can say. */
+export function gridOf(start: bigint): bigint {
+  return 10n ** BigInt(Math.max(0, start.toString().length - SIGNIFICANT_DIGITS));
+}
+
+export function snap(units: number, grid: bigint): bigint {
+  const snapped = BigInt(Math.round(units / Number(grid))) * grid;
+  return snapped < grid ? grid : snapped > MAX_PRICE ? MAX_PRICE : snapped;
 }

@@ -1,7 +1,6 @@
 import { hexToNumber, numberToHex, type Hex } from 'viem';
 import type { Address } from '../../core/types.js';
-import { createDiamondReader, type DiamondReader, type RpcRead } from './diamond-reader.js';
-import { readToken, type Token } from './token-reader.js';
+import { createDiamondReader, readToken, type DiamondReader, type RpcRead, type Token } from './diamond-reader.js';
 
 /** Everything the backend publishes about the contract, read at one block. */
 

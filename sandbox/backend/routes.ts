@@ -3,8 +3,7 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { Address } from '../../core/types.js';
 import type { Candle, CandleBook } from './candles.js';
 import type { ChainBackend } from './chain-backend.js';
-import { PRICE_SCALE } from './price-grid.js';
-import type { PriceWalk } from './price-walk.js';
+import { PRICE_SCALE, type PriceWalk } from './price-walk.js';
 import { humanNumber, type WireValue } from './wire-format.js';
 
 export interface Reply {

@@ -1,5 +1,5 @@
 import type { Address } from '../../core/types.js';
-import type { DiamondLog } from './diamond-log.js';
+import type { DiamondLog } from './diamond-reader.js';
 import type { ProtocolState } from './protocol-state.js';
 import { humanNumber, structText, type WireValue } from './wire-format.js';
 

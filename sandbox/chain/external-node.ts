@@ -1,8 +1,7 @@
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { BlockHead, Cancel, Hex } from '../../core/types.js';
-import type { RpcBlock } from './chain-events.js';
-import { headOf, requireCount, RpcFailure, type ChainNode } from './chain-node.js';
+import { headOf, requireCount, RpcFailure, type ChainNode, type RpcBlock } from './chain-node.js';
 import type { RpcAnswer } from './engine.js';
 
 /** An external node (anvil, Hardhat) with the same controls as far as it supports them. It mines by its own clock and keeps its own state. */

@@ -2,16 +2,9 @@ import { createHash } from 'node:crypto';
 import type { Logger } from '../../core/ports/log.js';
 import type { Hex } from '../../core/types.js';
 import type { Engine, RpcAnswer } from './engine.js';
-import {
-  blocksIn,
-  gapsToSeconds,
-  type AdminRecord,
-  type BlockRecord,
-  type CanonicalRecord,
-  type JournalRecord,
-} from './journal-records.js';
+import { blocksIn, gapsToSeconds, type AdminRecord, type BlockRecord, type CanonicalRecord, type JournalRecord } from './journal.js';
 import type { Pool } from './pool.js';
-import type { ChainEvents, RpcBlock, RpcLog } from './chain-events.js';
+import type { ChainEvents, RpcBlock, RpcLog } from './chain-node.js';
 
 /**
  * The chain on top of the engine: mines blocks, stores each before it is announced, and can revert the last ones.

@@ -1,11 +1,19 @@
 import type { Hex } from '../../core/types.js';
-import type { ChainEvents } from './chain-events.js';
+import type { ChainEvents, ChainNodeOptions } from './chain-node.js';
 import { createEngine, type Engine } from './engine.js';
 import { lockFolder } from './folder-lock.js';
-import { createJournal, readJournal, reopenJournal, setJournalAside, type Journal, type StoredJournal } from './journal.js';
-import { canonicalRecords, type HeaderRecord, type JournalRecord } from './journal-records.js';
+import {
+  canonicalRecords,
+  createJournal,
+  readJournal,
+  reopenJournal,
+  setJournalAside,
+  type HeaderRecord,
+  type Journal,
+  type JournalRecord,
+  type StoredJournal,
+} from './journal.js';
 import { createLedger, type Ledger } from './ledger.js';
-import type { ChainNodeOptions } from './chain-node.js';
 import { createPool, type Pool } from './pool.js';
 
 /** What was restored from a data folder. */

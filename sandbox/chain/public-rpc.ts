@@ -2,9 +2,8 @@ import type { Hex } from '../../core/types.js';
 import type { Engine, RpcAnswer } from './engine.js';
 import type { Gate } from './gate.js';
 import { gethError, methodNotFound } from './geth-errors.js';
-import { blockNumber } from './log-criteria.js';
+import { blockNumber, type Filters, type Subscriptions } from './watches.js';
 import type { Pool } from './pool.js';
-import type { Filters, Subscriptions } from './watches.js';
 
 /** Methods for every client: geth's eth, net and web3, but none that manipulates the chain. Subscriptions exist on WebSockets only. */
 export type PublicRpc = (method: string, params: readonly unknown[], subscriptions: Subscriptions | null) => Promise<RpcAnswer>;

@@ -1,7 +1,7 @@
 import type { PublicClient } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Address, Hex } from '../../core/types.js';
-import { readLog, type DiamondLog } from '../backend/diamond-log.js';
+import { readLog, type DiamondLog } from '../backend/diamond-reader.js';
 
 /** Requests and trades for the oracle and the keeper: read from the contract once, then updated from its events alone. */
 

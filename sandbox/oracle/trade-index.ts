@@ -1,6 +1,5 @@
-import { createLevelList, type LevelList } from './level-list.js';
+import { createLevelList, levelsOf, type Level, type LevelList } from './level-list.js';
 import { keyOf, type WatchedTrade } from './order-book.js';
-import { levelsOf, type Level } from './triggers.js';
 
 /** Prices of one pair at one moment. */
 export interface PairPrices {

@@ -1,4 +1,4 @@
-import { createBus } from '../../core/bus.js';
+import { createBus } from '../../core/stream/bus.js';
 
 interface Events {
   tick: number;

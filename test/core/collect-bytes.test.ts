@@ -1,5 +1,5 @@
 import { PassThrough } from 'node:stream';
-import { collectBytes, MOST_PIECES, type BodyFault } from '../../http/collect-bytes.js';
+import { collectBytes, MOST_PIECES, type BodyFault } from '../../http/request.js';
 
 /** Written as single pieces, which the stream does not join. */
 async function collected(pieces: readonly Buffer[], limit = 1_000_000): Promise<{ fault: BodyFault | null; bytes: Buffer }> {

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { decodeFunctionData, toFunctionSelector, type Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
-import { delegationTx, revocationTx } from '../../core/access/delegation-transactions.js';
+import { delegationTx, revocationTx } from '../../core/access/delegation.js';
 import { chainBySlug } from '../../core/chains/chains.js';
 import { READ_FUNCTIONS, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import type { Intent, OpenTerms } from '../../core/domain/intent.js';

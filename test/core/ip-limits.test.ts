@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { AdmissionStore, SubjectCount } from '../../core/access/admission.js';
 import { createStore, type KnexStore } from '../../core/adapters/postgres/create-store.js';
-import { MERGE_MS, createIpLimits, type IpLimits } from '../../core/access/ip-limits.js';
+import { createIpLimits, MERGE_MS, type IpLimits } from '../../core/access/ip-limits.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
 import { until } from '../harness/time/eventually.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';

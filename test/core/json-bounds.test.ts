@@ -1,4 +1,4 @@
-import { boundsFault, MAX_JSON_DEPTH, MAX_JSON_ITEMS, parseJson } from '../../http/json-bounds.js';
+import { boundsFault, MAX_JSON_DEPTH, MAX_JSON_ITEMS, parseJson } from '../../http/strict-json.js';
 
 const lists = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth);
 const objects = (depth: number): string => '{"a":'.repeat(depth) + '1' + '}'.repeat(depth);

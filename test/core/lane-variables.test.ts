@@ -1,4 +1,4 @@
-import { LANE_DEFAULTS, readLaneConfig } from '../../core/config/lane.js';
+import { LANE_DEFAULTS, readLaneConfig } from '../../core/config/relayer.js';
 
 const read = (variables: Record<string, string>) => {
   const problems: string[] = [];

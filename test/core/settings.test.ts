@@ -6,10 +6,9 @@ import { parseEnv } from 'node:util';
 import { Wallet } from 'ethers';
 import { CHAIN_SLUGS, chainVariable } from '../../core/chains/chains.js';
 import { CHAIN_SETTINGS } from '../../core/config/chain.js';
-import { SETTING_NAMES } from '../../core/config/file.js';
+import { readSettings, SETTING_NAMES } from '../../app/read-settings.js';
 import { COMMON_SETTINGS, ConfigError, readConfig } from '../../core/config/config.js';
-import { SECRET_CHAIN_SETTINGS, SECRET_NAMES, SECRET_SETTINGS } from '../../core/config/secrets.js';
-import { readSettings } from '../../app/read-settings.js';
+import { SECRET_CHAIN_SETTINGS, SECRET_NAMES, SECRET_SETTINGS } from '../../core/config/source.js';
 import { readSandboxSettings, SANDBOX_SETTINGS } from '../../sandbox/settings.js';
 
 const root = path.resolve(import.meta.dirname, '../..');

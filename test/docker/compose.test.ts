@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { readConfig } from '../../core/config/config.js';
-import { SETTING_NAMES } from '../../core/config/file.js';
+import { SETTING_NAMES } from '../../app/read-settings.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 import { gatewaysOf, readCompose, type Service } from './read-compose.js';
 import { readDockerfile, readText, ROOT } from './read-dockerfile.js';

@@ -1,5 +1,5 @@
-import { BODY_LIMIT_BYTES as FACADE_LIMIT_BYTES } from '../../facade/read-body.js';
-import { BODY_LIMIT_BYTES } from '../../http/read-body.js';
+import { BODY_LIMIT_BYTES as FACADE_LIMIT_BYTES } from '../../facade/app.js';
+import { BODY_LIMIT_BYTES } from '../../http/request.js';
 import { GatewayError } from '../../core/errors.js';
 import { MAX_WAIT_SECONDS } from '../../core/trading/wait-for-order.js';
 import { REQUEST_TIMES } from '../../http/listen.js';

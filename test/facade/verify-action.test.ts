@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
-import { approvalProof } from '../../core/access/approval-proof.js';
+import { approvalProof } from '../../core/access/facade-agents.js';
 import { parseSignature } from '../../core/access/signature.js';
 import type { Address } from '../../core/types.js';
 import type { SignedAction } from '../../core/ports/stores/relay.js';

@@ -1,8 +1,7 @@
 import { hashTypedData, hexToBytes, keccak256, toHex, type Hex, type TypedDataDefinition } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { createRequestDigest } from '../../core/access/request-digest.js';
-import { MASTER_TYPES, signingDomain } from '../../core/access/typed-data.js';
-import { loadNativeSigning } from '../../core/adapters/crypto/native-sign.js';
+import { createRequestDigest, MASTER_TYPES, signingDomain } from '../../core/access/signature.js';
+import { loadNativeSigning } from '../../core/adapters/crypto/load-crypto.js';
 import type { ChainDefinition } from '../../core/chains/chains.js';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { actionHash } from '../../facade/signing/action-hash.js';

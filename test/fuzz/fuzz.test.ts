@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { ACTIONS } from '../../facade/actions/index.js';
-import { INFO_TYPES } from '../../facade/info/info-types.js';
-import { findSubscription, SUBSCRIPTION_NAMES } from '../../facade/ws/subscription-types.js';
+import { INFO_TYPES } from '../../facade/info/info-handler.js';
+import { findSubscription, SUBSCRIPTION_NAMES } from '../../facade/ws/subscriptions.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { SUBSCRIPTIONS } from '../../native-api/wire/stream.js';
 import { OPERATOR_ROUTES } from '../../relayer/operator/operator-routes.js';

@@ -1,7 +1,7 @@
 import { ACTIONS } from '../../facade/actions/index.js';
-import { INFO_TYPES } from '../../facade/info/info-types.js';
+import { INFO_TYPES } from '../../facade/info/info-handler.js';
 import type { UserSignedField } from '../../facade/signing/user-signed.js';
-import { findSubscription, SUBSCRIPTION_NAMES } from '../../facade/ws/subscription-types.js';
+import { findSubscription, SUBSCRIPTION_NAMES } from '../../facade/ws/subscriptions.js';
 import type { FrameInput, HttpInput, Signing } from './input.js';
 import { oddHeaders, type Materials } from './materials.js';
 import { bodyOf, mutateTree } from './mutate.js';

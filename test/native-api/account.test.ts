@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import { encodeCursor } from '../../core/account/page-cursor.js';
+import { encodeCursor } from '../../core/account/list-orders.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { price } from '../harness/diamond/diamond-calls.js';

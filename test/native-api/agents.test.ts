@@ -1,6 +1,6 @@
 import { Interface, Wallet, type TypedDataDomain } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
-import { removeUnused } from '../../core/access/remove-unused-agents.js';
+import { removeUnused } from '../../core/access/agents.js';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { chainTrader } from '../harness/traders/chain-trader.js';

@@ -1,8 +1,7 @@
 import { aggregate } from '../../core/domain/candle.js';
 import { showCandle } from '../../core/markets/get-candles.js';
-import { candlesReply } from '../../native-api/wire/candle-text.js';
-import { textOf } from '../../native-api/wire/encoder.js';
-import { Candles } from '../../native-api/wire/markets.js';
+import { Candles, candlesReply } from '../../native-api/wire/markets.js';
+import { textOf } from '../../native-api/wire/codec.js';
 
 const candles = [0, 1, 2].map((n) => ({ time: n * 60_000, open: 600_000n + BigInt(n), high: 10n ** 12n, low: 1n, close: 0n }));
 

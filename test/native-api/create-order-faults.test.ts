@@ -2,7 +2,7 @@ import { Wallet } from 'ethers';
 import type pg from 'pg';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import { formatDecimal } from '../../core/domain/decimal.js';
-import { utcDay } from '../../core/domain/scope.js';
+import { utcDay } from '../../core/domain/agent.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { agentTrader, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';

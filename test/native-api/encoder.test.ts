@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { z } from 'zod';
 import { decimal } from '../../core/domain/decimal.js';
-import { AddressString, DecimalString, EpochMs } from '../../native-api/wire/schema.js';
+import { AddressString, DecimalString, encoderOf, EpochMs, textOf } from '../../native-api/wire/codec.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
-import { encoderOf, textOf } from '../../native-api/wire/encoder.js';
 
 const Everything = z.object({
   amount: DecimalString,

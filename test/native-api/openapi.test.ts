@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CATALOGUE } from '../../core/errors.js';
-import { errorsOf } from '../../native-api/documented-errors.js';
+import { errorsOf } from '../../native-api/operation.js';
 import { documentedPath, openApiDocument } from '../../native-api/openapi.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { isRecord, resolve } from '../harness/checks/json-schema.js';

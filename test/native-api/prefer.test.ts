@@ -1,4 +1,4 @@
-import { preferredWait } from '../../native-api/prefer.js';
+import { preferredWait } from '../../native-api/router.js';
 
 describe('the wish to wait', () => {
   it.each([

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-import { createTextSender } from '../../http/send-text.js';
+import { createTextSender } from '../../http/sockets.js';
 
 /** Real sockets: what is written past the library has to be what the library would have written. */
 

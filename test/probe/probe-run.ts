@@ -1,5 +1,5 @@
 import { systemClock } from '../../core/adapters/system/clock.js';
-import type { Finding } from '../../app/probe/finding.js';
+import type { Finding } from '../../app/probe/look.js';
 import { runProbe } from '../../app/probe/run-probe.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 

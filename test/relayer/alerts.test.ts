@@ -2,7 +2,7 @@ import { systemClock } from '../../core/adapters/system/clock.js';
 import { startGateway } from '../../app/compose/gateway.js';
 import { createAlertWebhook } from '../../core/adapters/telemetry/alert-webhook.js';
 import type { AlertFacts, AlertStore } from '../../core/ports/stores/alerts.js';
-import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/observability/alerts/deliver.js';
+import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/observability/alerts/alerts.js';
 import { createLifecycle } from '../../app/lifecycle.js';
 import { listen } from '../../http/listen.js';
 import { startAlertReceiver, type AlertReceiver } from '../harness/servers/alert-receiver.js';

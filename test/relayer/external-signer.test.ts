@@ -9,7 +9,7 @@ import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts';
 import { keccak256, recoverTransactionAddress } from 'viem';
 import { numberToHex, parseTransaction } from 'viem/utils';
 import type { Address, Hex } from '../../core/types.js';
-import { LANE_DEFAULTS } from '../../core/config/lane.js';
+import { LANE_DEFAULTS } from '../../core/config/relayer.js';
 import { createExternalWallets } from '../../relayer/external-signer.js';
 import type { Unsigned, Wallet } from '../../relayer/wallet.js';
 import { newTrader } from '../harness/traders/chain-trader.js';

@@ -4,7 +4,7 @@ import { ConfigError, readConfig } from '../../core/config/config.js';
 import { createLogger } from '../../core/adapters/telemetry/log.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import { walletCount, type RelayerConfig } from '../../core/config/relayer.js';
-import { forgetSecrets } from '../../core/config/secrets.js';
+import { forgetSecrets } from '../../core/config/source.js';
 import { openRelayers } from '../../app/compose/relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';

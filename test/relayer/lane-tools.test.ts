@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { allDone } from '../../relayer/all-done.js';
+import { allDone } from '../../relayer/deliver.js';
 import { bumpedFees, firstFees } from '../../relayer/fees.js';
-import { createInFlightJobs } from '../../relayer/in-flight-jobs.js';
+import { createInFlightJobs } from '../../relayer/chain-reconciler.js';
 import { createMutex } from '../../relayer/mutex.js';
 
 describe('works one at a time', () => {

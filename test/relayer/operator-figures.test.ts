@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import { formatEther } from 'viem/utils';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
-import { recordBalances } from '../../core/observability/record-balances.js';
+import { recordBalances } from '../../core/observability/alerts/watch.js';
 import { DAY_MS, HOUR_MS, type CostQuery } from '../../core/ports/stores/gas.js';
 import type { Address } from '../../core/types.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Wallet as EthersWallet } from 'ethers';
-import { loadNativeSigning } from '../../core/adapters/crypto/native-sign.js';
+import { loadNativeSigning } from '../../core/adapters/crypto/load-crypto.js';
 import type { Hex } from '../../core/types.js';
 import { createWallet, type SigningCurve, type Unsigned } from '../../relayer/wallet.js';
 

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { createPriceWalk } from '../../sandbox/backend/price-walk.js';
-import { keepPrices, readPrices } from '../../sandbox/kept-prices.js';
+import { keepPrices, readPrices } from '../../sandbox/venue.js';
 import { chainTrader } from '../harness/traders/chain-trader.js';
 import { price } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,6 +1,6 @@
 import { privateKeyToAccount } from 'viem/accounts';
-import { demoKey } from '../../core/config/demo-key.js';
-import { localSigner } from '../../sandbox/local-signer.js';
+import { demoKey } from '../../core/config/relayer-keys.js';
+import { localSigner } from '../../sandbox/accounts.js';
 
 describe('an account of the sandbox', () => {
   const transaction = { type: 'eip1559', chainId: 421_614, nonce: 7, gas: 21_000n, maxFeePerGas: 10n ** 9n, value: 1n } as const;

@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { startEmbeddedPostgres } from '../../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
-import { setAsidePreRelease } from '../../sandbox/pre-release-data.js';
+import { setAsidePreRelease } from '../../sandbox/ground.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 import { useSandboxProcesses } from '../harness/process/sandbox-processes.js';

@@ -6,7 +6,7 @@ import { systemClock } from '../../core/adapters/system/clock.js';
 import { chainBySlug } from '../../core/chains/chains.js';
 import { readSettings } from '../../app/read-settings.js';
 import { openDataFolder } from '../../sandbox/data-folder.js';
-import { openNode, type NodeOptions } from '../../sandbox/open-node.js';
+import { openNode, type NodeOptions } from '../../sandbox/venue-chain.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { eventually } from '../harness/time/eventually.js';

@@ -1,9 +1,8 @@
-import { createNoise } from '../../sandbox/backend/noise.js';
-import { createLevelList } from '../../sandbox/oracle/level-list.js';
-import { believedFor, watchOf, type Liquidation } from '../../sandbox/oracle/liquidation.js';
+import { createNoise } from '../../sandbox/backend/price-walk.js';
+import { createLevelList, firesAt } from '../../sandbox/oracle/level-list.js';
+import { believedFor, watchOf, type Liquidation } from '../../sandbox/oracle/keeper.js';
 import { keyOf, type WatchedTrade } from '../../sandbox/oracle/order-book.js';
 import { createTradeIndex, type PairPrices, type TradeIndex } from '../../sandbox/oracle/trade-index.js';
-import { firesAt } from '../../sandbox/oracle/triggers.js';
 
 /** What the keeper finds by its index is what it would find by looking at everything. */
 

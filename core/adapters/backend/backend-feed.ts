@@ -1,6 +1,14 @@
-import { createBus } from '../../bus.js';
+import { createBus } from '../../stream/bus.js';
 import type { ChainDefinition, ChainSlug } from '../../chains/chains.js';
-import { groupOf, symbolOf, type Collateral, type PricePoint, type Session } from '../../domain/market.js';
+import {
+  groupOf,
+  symbolOf,
+  type Collateral,
+  type MarketConfig,
+  type PairInCollateral,
+  type PricePoint,
+  type Session,
+} from '../../domain/market.js';
 import { pairSession, sessionOpen } from '../../domain/schedule.js';
 import { GatewayError } from '../../errors.js';
 import type { FeedEvents, MarketFeed } from '../../ports/feed.js';
@@ -11,15 +19,13 @@ import type { Cancel } from '../../types.js';
 import { createOnchainConfig } from '../evm/market-config/onchain-config.js';
 import { createUpstream } from './ask-upstream.js';
 import { createCharts } from './charts.js';
-import { createConfigLayers } from './config-layers.js';
+import { createConfigLayers, feedStatus, isPriceLive, statusKey } from './feed-status.js';
 import { createConfigSource, type BlockNotice } from './config-source.js';
-import { productionEndpoints, type Endpoints } from './endpoints.js';
-import { feedStatus, isPriceLive, statusKey } from './feed-status.js';
-import { createHttp, type Http } from './http.js';
+import { createHttp, productionEndpoints, type Endpoints, type Http } from './http.js';
 import { createPriceSource } from './price-source.js';
-import { pairNames } from './pair-names.js';
-import { referenceCollateral, referencePrice } from './reference-price.js';
 import { createTradeHistory } from './trade-history.js';
+import { marketPrice } from '../../domain/pricing/exposure.js';
+import type { Quote } from './price-book.js';
 
 export interface BackendFeedOptions {
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
@@ -175,4 +181,43 @@ export function createBackendFeed(options: BackendFeedOptions): BackendFeed {
     block: () => config.block(),
     droppedTicks: () => price.book.dropped,
   };
+}
+
+type NameIndex = (name: string) => number | null;
+
+const NONE: NameIndex = () => null;
+const known = new WeakMap<MarketConfig, NameIndex>();
+
+/** Pair index by the protocol's name, or by the public name if no pair has that name: `TSLA/USD` may mean `TSLA_1/USD`. */
+function pairNames(config: MarketConfig | null): NameIndex {
+  if (!config) return NONE;
+  const found = known.get(config);
+  if (found) return found;
+  const names = new Map<string, number>();
+  for (const pair of config.pairs) if (pair) names.set(symbolOf(pair).toUpperCase(), pair.index);
+  for (const pair of config.pairs) if (pair) names.set(`${pair.from}/${pair.to}`.toUpperCase(), pair.index);
+  const lookUp: NameIndex = (name) => names.get(name.toUpperCase()) ?? null;
+  known.set(config, lookUp);
+  return lookUp;
+}
+
+/**
+ * Public prices use the skew of one collateral: USDC where it is active, else the first active one. A pair is a core pair when that
+ * collateral has a skew depth for it; its mark is then the feed's price moved by the current skew, as the contract's triggers use it. For
+ * every other pair the feed's own mark is used (futures for volatile pairs, spot for the rest).
+ */
+function referenceCollateral(config: MarketConfig): Collateral | null {
+  const active = config.collaterals.filter(({ isActive }) => isActive);
+  return active.find(({ symbol }) => symbol === 'USDC') ?? active[0] ?? null;
+}
+
+/** Null when the skew leaves no price the contract could hold. */
+function referencePrice(state: PairInCollateral | null, quote: Quote): PricePoint | null {
+  if (!state || state.skewDepth === 0n) return { mark: quote.mark, index: quote.index, oracle: quote.mark, at: quote.at };
+  try {
+    return { mark: marketPrice(state, quote.mark), index: quote.index, oracle: quote.mark, at: quote.at };
+  } catch (error) {
+    if (error instanceof RangeError) return null;
+    throw error;
+  }
 }

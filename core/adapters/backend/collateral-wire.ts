@@ -1,6 +1,66 @@
-import type { BorrowingState, FundingParams, FundingState, PairInCollateral } from '../../domain/market.js';
-import { naturals, struct } from './struct.js';
-import { field, flag, integer, natural, slot } from './wire.js';
+import type { BorrowingState, Collateral, FeeGroup, FundingParams, FundingState, Group, PairInCollateral } from '../../domain/market.js';
+import { field, flag, integer, isObject, natural, naturals, position, slot, struct, symbol, wireUnits, type Problems } from './wire.js';
+import { rows } from './pair-wire.js';
+
+export type MutableCollateral = Omit<Collateral, 'pairs'> & { readonly pairs: (PairInCollateral | null)[] };
+
+const feeRow = naturals('totalPositionSizeFeeP', 'totalLiqCollateralFeeP', 'oraclePositionSizeFeeP', 'minPositionSizeUsd');
+const leverages = naturals('minLeverage', 'maxLeverage');
+
+const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+const isAddress = (value: unknown): value is `0x${string}` => typeof value === 'string' && ADDRESS.test(value);
+
+/** The position is the index; a malformed row is null and disables the pairs that refer to it. */
+export function readGroups(value: unknown, problems: Problems): (Group | null)[] {
+  return rows(value, 'groups').map((cell, index) => {
+    const [name, limits] = [symbol(field(cell, 'name')), isObject(cell) ? leverages(cell) : null];
+    if (name !== null && limits !== null) return { index, name, ...limits };
+    problems.note(`groups[${index}]`);
+    return null;
+  });
+}
+
+export function readFees(value: unknown, problems: Problems): (FeeGroup | null)[] {
+  return rows(value, 'fees').map((cell, index) => {
+    const row = isObject(cell) ? feeRow(cell) : null;
+    if (row !== null) return { index, ...row };
+    problems.note(`fees[${index}]`);
+    return null;
+  });
+}
+
+/** A malformed collateral is skipped: collaterals have their own index. */
+export function readCollaterals(value: unknown, problems: Problems): MutableCollateral[] {
+  return rows(value, 'collaterals').flatMap((cell, at) => {
+    const collateral = readCollateral(cell, at, problems);
+    if (collateral !== null) return [collateral];
+    problems.note(`collaterals[${at}]`);
+    return [];
+  });
+}
+
+function readCollateral(cell: unknown, at: number, problems: Problems): MutableCollateral | null {
+  const index = position(field(cell, 'collateralIndex'));
+  const [name, address] = [symbol(field(cell, 'symbol')), field(cell, 'collateral')];
+  const [isActive, config] = [flag(field(cell, 'isActive')), field(cell, 'collateralConfig')];
+  const decimals = position(field(config, 'decimals'));
+  const [precision, precisionDelta] = [natural(field(config, 'precision')), natural(field(config, 'precisionDelta'))];
+  const priceUsd = wireUnits(field(field(cell, 'prices'), 'collateralPriceUsd'), 8);
+  if (index === null || index === 0 || name === null || !isAddress(address) || isActive === null) return null;
+  if (decimals === null || decimals > 18 || !precision || !precisionDelta || priceUsd === null || priceUsd <= 0n) return null;
+  return { index, symbol: name, address, isActive, decimals, precision, precisionDelta, priceUsd, pairs: pairsOf(cell, at, problems) };
+}
+
+function pairsOf(cell: unknown, at: number, problems: Problems): MutableCollateral['pairs'] {
+  const columns = columnsOf(cell);
+  const count = Array.isArray(columns.ois) ? rows(columns.ois, 'pairOis').length : 0;
+  return Array.from({ length: count }, (_, index) => {
+    const read = pairInCollateral(columns, index);
+    if (read !== 'malformed') return read;
+    problems.note(`collaterals[${at}] of pair ${index}`);
+    return null;
+  });
+}
 
 /** Data of one pair in one collateral, from seven parallel arrays of different lengths. */
 
@@ -56,7 +116,7 @@ interface Columns {
   readonly borrowingData: unknown;
 }
 
-export function columnsOf(collateral: unknown): Columns {
+function columnsOf(collateral: unknown): Columns {
   const funding = field(collateral, 'fundingFees');
   const borrowing = field(field(collateral, 'borrowingFees'), 'v2');
   return {
@@ -71,7 +131,7 @@ export function columnsOf(collateral: unknown): Columns {
 }
 
 /** Null when the collateral has no open-interest row for the pair, 'malformed' when the row cannot be parsed. */
-export function pairInCollateral(columns: Columns, index: number): PairInCollateral | 'malformed' | null {
+function pairInCollateral(columns: Columns, index: number): PairInCollateral | 'malformed' | null {
   const oiRow = slot(columns.ois, index);
   if (oiRow === undefined || oiRow === null) return null;
   const oi = openInterest(oiRow);

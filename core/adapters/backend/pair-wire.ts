@@ -1,8 +1,19 @@
-import type { DepthBands, LiquidationParams, Pair, PairFactors, VolumeWindow } from '../../domain/market.js';
-import { depthBands } from './depth-slots.js';
-import { ShapeError, type Problems } from './problems.js';
-import { naturals, struct, type StructReader } from './struct.js';
-import { field, flag, isObject, MAX_PAIRS, natural, position, symbol } from './wire.js';
+import type { BandOffsets, DepthBands, LiquidationParams, Pair, PairFactors, VolumeWindow } from '../../domain/market.js';
+import {
+  field,
+  flag,
+  isObject,
+  MAX_PAIRS,
+  natural,
+  naturals,
+  position,
+  ShapeError,
+  struct,
+  symbol,
+  type Problems,
+  type StructReader,
+} from './wire.js';
+import { decodeBandOffsets, decodeDepthBands } from '../../domain/pricing/volume-impact.js';
 
 /** The per-pair columns. Each is indexed by pair and has its own length; 'malformed' distinguishes a bad cell from an unset one. */
 
@@ -66,6 +77,11 @@ function pairRow(cell: unknown): PairRow | null {
 }
 
 export const readMaxLeverages = column<bigint>('maxLeverages', (cell) => natural(cell ?? 0));
+
+const NO_DEPTH = decodeDepthBands({ aboveSlot1: 0n, aboveSlot2: 0n, belowSlot1: 0n, belowSlot2: 0n });
+
+const MAX_WORD = (1n << 256n) - 1n;
+
 export const readDepths = column<DepthBands>('pairDepthBands', depthBands);
 export const readFactors = column<PairFactors>('pairFactors', pairFactors);
 export const readLiquidation = column<LiquidationParams>('liquidationParams.pairs', liquidation);
@@ -89,4 +105,25 @@ export function volumeWindow(id: unknown, volume: unknown): VolumeWindow | null 
 /** Only recent windows matter, and the contract keeps a handful: older ones are dropped. */
 export function newestWindows(windows: readonly VolumeWindow[]): VolumeWindow[] {
   return [...windows].sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)).slice(-MAX_WINDOWS);
+}
+
+function word(value: unknown, key: string): bigint | null {
+  const read = natural(field(value, key));
+  return read !== null && read <= MAX_WORD ? read : null;
+}
+
+/** Absent slots are unset: no depth, no impact. Malformed ones make the pair unknown instead of free of impact. */
+function depthBands(value: unknown): DepthBands | null {
+  if (value === undefined || value === null) return NO_DEPTH;
+  const [aboveSlot1, aboveSlot2] = [word(value, 'aboveSlot1'), word(value, 'aboveSlot2')];
+  const [belowSlot1, belowSlot2] = [word(value, 'belowSlot1'), word(value, 'belowSlot2')];
+  if (aboveSlot1 === null || aboveSlot2 === null || belowSlot1 === null || belowSlot2 === null) return null;
+  return aboveSlot1 + aboveSlot2 + belowSlot1 + belowSlot2 === 0n
+    ? NO_DEPTH
+    : decodeDepthBands({ aboveSlot1, aboveSlot2, belowSlot1, belowSlot2 });
+}
+
+export function bandOffsets(value: unknown): BandOffsets | null {
+  const [slot1, slot2] = [word(value, 'slot1'), word(value, 'slot2')];
+  return slot1 === null || slot2 === null ? null : decodeBandOffsets({ slot1, slot2 });
 }

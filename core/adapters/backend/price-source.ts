@@ -1,10 +1,8 @@
 import type { Logger } from '../../ports/log.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Cancel } from '../../types.js';
-import type { Endpoints } from './endpoints.js';
-import { HttpFault, type Http } from './http.js';
-import { createPriceBook, type PriceBook } from './price-book.js';
-import { readPriceFrame } from './price-frame.js';
+import { HttpFault, type Endpoints, type Http } from './http.js';
+import { createPriceBook, readPriceFrame, type PriceBook } from './price-book.js';
 import { openSocket } from './socket.js';
 
 const SILENCE_MS = 5_000;

@@ -1,12 +1,20 @@
-import { TRADING_STATES } from '../../domain/market.js';
-import type { BandOffsets, DepthBands, FeeGroup, Group, LiquidationParams, MarketGroup } from '../../domain/market.js';
-import type { OiWindowsSettings, PairFactors, TradingState, VolumeWindow } from '../../domain/market.js';
-import { readCollaterals, readFees, readGroups, type MutableCollateral } from './list-wire.js';
-import { bandOffsets } from './depth-slots.js';
+import {
+  TRADING_STATES,
+  type BandOffsets,
+  type DepthBands,
+  type FeeGroup,
+  type Group,
+  type LiquidationParams,
+  type MarketGroup,
+  type OiWindowsSettings,
+  type PairFactors,
+  type TradingState,
+  type VolumeWindow,
+} from '../../domain/market.js';
+import { readCollaterals, readFees, readGroups, type MutableCollateral } from './collateral-wire.js';
 import * as pairs from './pair-wire.js';
-import { ShapeError, type Problems } from './problems.js';
-import { naturals } from './struct.js';
-import { epochMs, field, isObject, natural } from './wire.js';
+import { bandOffsets } from './pair-wire.js';
+import { epochMs, field, isObject, natural, naturals, ShapeError, type Problems } from './wire.js';
 
 export type HoursClass = Exclude<MarketGroup, 'crypto'>;
 

@@ -1,3 +1,5 @@
+import { divideInteger } from '../../domain/decimal.js';
+
 /** Parsers for untrusted JSON: the value, or null when it is not of the named kind. */
 
 export type WireObject = Readonly<Record<string, unknown>>;
@@ -42,4 +44,84 @@ export function epochMs(value: unknown): number | null {
   const read = typeof value === 'string' ? Date.parse(value) : value;
   if (typeof read !== 'number' || !Number.isFinite(read) || read <= 0) return null;
   return Math.trunc(read < 1e11 ? read * 1000 : read);
+}
+
+const NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
+
+/** A double has at most 17 significant digits; longer texts are rejected, because parsing them would waste CPU. */
+const MAX_TEXT = 64;
+
+/**
+ * The only conversion of upstream's plain numbers to fixed point. A JSON number is parsed from its shortest round-trip text, which is the
+ * text the sender wrote for anything up to 15 significant digits, so no float arithmetic ever happens; digits that do not fit `scale` are
+ * rounded half up. Null for anything that is not a finite decimal number.
+ */
+export function wireUnits(value: unknown, scale: number): bigint | null {
+  if (typeof value === 'number') return Number.isFinite(value) ? textUnits(String(value), scale) : null;
+  return typeof value === 'string' && value.length <= MAX_TEXT ? textUnits(value, scale) : null;
+}
+
+function textUnits(text: string, scale: number): bigint | null {
+  const match = NUMBER.exec(text);
+  if (!match) return null;
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = match;
+  const shift = scale + Number(exponent) - fraction.length;
+  const digits = BigInt(sign + whole + fraction);
+  return shift >= 0 ? digits * 10n ** BigInt(shift) : divideInteger(digits, 10n ** BigInt(-shift), 'half-up');
+}
+
+type Reader = (value: unknown) => bigint | boolean | null;
+type Shape = Readonly<Record<string, Reader>>;
+type Read<S extends Shape> = { readonly [Key in keyof S]: Exclude<ReturnType<S[Key]>, null> };
+
+/** Null when the value is malformed; all zero when it is absent, like an unset slot of the contract. */
+export type StructReader<Value> = (value: unknown) => Value | null;
+
+/** Parses a flat struct: every field must be well-formed. */
+export function struct<S extends Shape>(shape: S): StructReader<Read<S>> {
+  const entries = Object.entries(shape);
+  const unset = Object.fromEntries(entries.map(([key, read]) => [key, read === flag ? false : 0n])) as Read<S>;
+  return (value) => {
+    if (value === undefined || value === null) return unset;
+    if (!isObject(value)) return null;
+    const result: Record<string, bigint | boolean> = {};
+    for (const [key, read] of entries) {
+      const one = read(field(value, key));
+      if (one === null) return null;
+      result[key] = one;
+    }
+    return result as Read<S>;
+  };
+}
+
+export const naturals = <Key extends string>(...keys: readonly Key[]): StructReader<Readonly<Record<Key, bigint>>> =>
+  struct(Object.fromEntries(keys.map((key) => [key, natural])) as Record<Key, typeof natural>);
+
+/** Counts malformed parts of a snapshot; only the first few places are kept, to bound memory and log. */
+export interface Problems {
+  readonly count: number;
+  readonly places: readonly string[];
+  note(place: string): void;
+}
+
+const KEPT = 5;
+
+export function createProblems(): Problems {
+  const places: string[] = [];
+  let count = 0;
+  return {
+    get count() {
+      return count;
+    },
+    places,
+    note(place) {
+      count += 1;
+      if (places.length < KEPT) places.push(place);
+    },
+  };
+}
+
+/** The snapshot as a whole is malformed; it is rejected and the previous one stays. */
+export class ShapeError extends Error {
+  override readonly name = 'ShapeError';
 }

@@ -205,3 +205,8 @@ const wide = (params: { readonly [Field in keyof LiquidationParams]: number | bi
   startLeverage: BigInt(params.startLeverage),
   endLeverage: BigInt(params.endLeverage),
 });
+
+export async function delegateOf(client: PublicClient, { diamond }: ChainDefinition, trader: Address): Promise<Address | null> {
+  const delegate = await client.readContract({ address: diamond, abi: diamondAbi, functionName: 'getTradingDelegate', args: [trader] });
+  return BigInt(delegate) === 0n ? null : (delegate.toLowerCase() as Address);
+}

@@ -1,7 +1,7 @@
-import type { EndpointHealth } from '../../ports/chain.js';
+import type { EndpointHealth, MethodTraffic } from '../../ports/chain.js';
 import type { Logger } from '../../ports/log.js';
-import { createCallCounter, type CallCounter } from './count-calls.js';
-import { rpcPlace, type RpcPlace } from './rpc-place.js';
+import { rpcPlace, type RpcAnswer, type RpcCall, type RpcFailure, type RpcPlace } from './rpc-client.js';
+import { createHistogram, type Histogram } from '../../observability/metrics.js';
 
 /** One node and its health. Written only by `createEndpoints`, except for two fields that the RPC client sets. */
 export interface Endpoint {
@@ -164,4 +164,77 @@ function hostOf(urls: readonly string[], at: number): string {
   const host = hosts[at] ?? '';
   const nth = hosts.slice(0, at).filter((other) => other === host).length + 1;
   return nth === 1 ? host : `${host} (${nth})`;
+}
+
+/** Seconds, upper ends. */
+const BOUNDS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 3, 8] as const;
+
+interface Slot {
+  answered: number;
+  refused: number;
+  failed: number;
+  readonly seconds: Histogram;
+}
+
+interface CallCounter {
+  /** `answers: null` = the node did not answer. */
+  count(calls: readonly RpcCall[], answers: readonly RpcAnswer[] | null, ms: number): void;
+  methods(): readonly MethodTraffic[];
+}
+
+/** Only our own code chooses methods, so their number is bounded. */
+function createCallCounter(): CallCounter {
+  const slots = new Map<string, Slot>();
+  const slotOf = (method: string): Slot => {
+    const known = slots.get(method);
+    if (known) return known;
+    const made = { answered: 0, refused: 0, failed: 0, seconds: createHistogram(BOUNDS) };
+    slots.set(method, made);
+    return made;
+  };
+  return {
+    count(calls, answers, ms) {
+      for (const [at, { method }] of calls.entries()) {
+        const slot = slotOf(method);
+        const answer = answers?.[at];
+        if (answer === undefined) slot.failed += 1;
+        else if ('error' in answer) slot.refused += 1;
+        else slot.answered += 1;
+        slot.seconds.observe(ms / 1_000);
+      }
+    },
+    methods: () => [...slots].map(([method, slot]) => ({ method, ...slot })),
+  };
+}
+
+/**
+ * Cause of a JSON-RPC error. `question`: every node would return it. `elsewhere`: this node lacks what another may have. `rest`: this node
+ * fails or limits us, and must rest.
+ */
+export const TROUBLES = ['question', 'elsewhere', 'rest'] as const;
+type Trouble = (typeof TROUBLES)[number];
+
+const CONTRACT = /revert|invalid opcode|out of gas|stack (?:under|over)flow|invalid jump|vm execution error|write protection/i;
+/** The range of logs is too long or has too many results; the caller splits it. */
+const TOO_MUCH =
+  /block range|range (?:is )?(?:too|limit|exceed)|too (?:many|large).*(?:results|logs|range|blocks)|more than \d+ (?:results|logs)|response size|query (?:timeout|returned)|limited to/i;
+const MISSING = /header not found|unknown block|missing trie node|block not found|historical state|state .*not available|pruned/i;
+const BUSY =
+  /rate.?limit|too many requests|(?:request|daily|monthly).*(?:limit|quota)|exceeded.*(?:quota|capacity|limit)|compute units|unauthori[sz]ed|forbidden|api key|unavailable|overloaded|internal (?:server )?error|timed? ?out|try again/i;
+/** Read-only plans, in the wording of providers. */
+const UNSERVED = /not (?:available|supported|allowed|permitted|enabled|whitelisted)|method not found|does not exist|read.?only/i;
+
+const UNSERVED_CODES: ReadonlySet<number> = new Set([-32601, -32004]);
+const BUSY_CODES: ReadonlySet<number> = new Set([-32005, -32016, -32002, -32603, 429]);
+const MISSING_CODES: ReadonlySet<number> = new Set([-32001]);
+
+export function troubleOf(method: string, { code, message }: RpcFailure): Trouble {
+  if (CONTRACT.test(message) || code === 3) return 'question';
+  if (method === 'eth_getLogs' && TOO_MUCH.test(message)) return 'question';
+  if (MISSING.test(message) || MISSING_CODES.has(code)) return 'elsewhere';
+  if (BUSY.test(message)) return 'rest';
+  // Nodes reject transactions with many messages and codes; only these mean that the node does not serve the method. A wrong guess is
+  // harmless, because the same bytes are the same transaction on every node.
+  if (method === 'eth_sendRawTransaction') return UNSERVED.test(message) || UNSERVED_CODES.has(code) ? 'elsewhere' : 'question';
+  return BUSY_CODES.has(code) ? 'rest' : 'question';
 }

@@ -1,10 +1,20 @@
-import { encodeEventTopics, formatLog, numberToHex, toEventSelector, type Log, type PublicClient } from 'viem';
+import {
+  decodeAbiParameters,
+  encodeEventTopics,
+  formatLog,
+  numberToHex,
+  toEventSelector,
+  type AbiEvent,
+  type AbiParameter,
+  type Log,
+  type PublicClient,
+} from 'viem';
 import type { ChainDefinition } from '../../chains/chains.js';
 import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
 import { ChainMovedError, type LogRange } from '../../ports/chain.js';
-import type { BlockHead, Hex } from '../../types.js';
+import type { Address, BlockHead, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
-import { eventDecoder, type EventDecoder } from './event-decoder.js';
+import type { SeenTransaction } from '../../ports/simulation.js';
 
 const WANTED_TOPICS = DIAMOND_LOG_NAMES.flatMap((eventName) => encodeEventTopics({ abi: diamondAbi, eventName })[0]);
 const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
@@ -114,3 +124,49 @@ function decode(log: MinedLog, blocks: ReadonlyMap<bigint, BlockHead>): DiamondL
     return null;
   }
 }
+
+type Args = Readonly<Record<string, unknown>>;
+type EventDecoder = (topics: readonly Hex[], data: Hex) => Args;
+
+/** Types of which a topic contains only a hash. */
+const isHashed = ({ type }: AbiParameter): boolean => type === 'string' || type === 'bytes' || type === 'tuple' || type.endsWith(']');
+
+/**
+ * Decodes the logs of one event, selected by topic. The library would hash the event's signature for every log, which takes longer than the
+ * decoding. Throws when the log does not match.
+ */
+export function eventDecoder({ inputs }: AbiEvent): EventDecoder {
+  const indexed = inputs.filter((input) => input.indexed);
+  const plain = inputs.filter((input) => !input.indexed);
+  return (topics, data) => {
+    if (topics.length !== indexed.length + 1) throw new RangeError('a log with other topics');
+    const read = indexed.map((input, at): readonly [string, unknown] => [input.name ?? '', fromTopic(input, topics[at + 1] ?? '0x')]);
+    const values: readonly unknown[] = plain.length === 0 ? [] : decodeAbiParameters(plain, data);
+    return Object.fromEntries([...read, ...plain.map((input, at) => [input.name ?? '', values[at]] as const)]);
+  };
+}
+
+const fromTopic = (input: AbiParameter, topic: Hex): unknown => (isHashed(input) ? topic : decodeAbiParameters([input], topic)[0]);
+
+/** A transaction with its receipt, in one round trip; null when the node does not have it. */
+export async function seenTransaction(client: PublicClient, hash: Hex): Promise<SeenTransaction | null> {
+  const [transaction, mined] = await Promise.all([
+    client.request({ method: 'eth_getTransactionByHash', params: [hash] }),
+    outcomeOf(client, hash),
+  ]);
+  if (transaction === null) return null;
+  return {
+    from: lower(transaction.from),
+    to: transaction.to === null ? null : lower(transaction.to),
+    input: transaction.input,
+    mined,
+  };
+}
+
+export async function outcomeOf(client: PublicClient, hash: Hex): Promise<SeenTransaction['mined']> {
+  const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [hash] });
+  if (receipt === null) return null;
+  return { blockNumber: BigInt(receipt.blockNumber), blockHash: receipt.blockHash, succeeded: BigInt(receipt.status) === 1n };
+}
+
+const lower = (address: string): Address => address.toLowerCase() as Address;

@@ -1,24 +1,21 @@
-import { createPublicClient } from 'viem';
+import { BaseError, createPublicClient, decodeFunctionResult, encodeFunctionData, RpcRequestError, type PublicClient } from 'viem';
 import type { ChainDefinition } from '../../chains/chains.js';
-import type { Chain } from '../../ports/chain.js';
+import { ForeignChainError, type Chain, type ChainCollateral, type ChainFacts } from '../../ports/chain.js';
 import type { Logger } from '../../ports/log.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Tracer } from '../../observability/tracing.js';
-import { accountFacts, chainTrades, openOrders, openTrades, referrerOf } from './account.js';
-import { delegateOf } from './delegation.js';
-import { createEndpoints } from './endpoints.js';
+import { accountFacts, chainTrades, delegateOf, openOrders, openTrades, referrerOf } from './account.js';
+import { createEndpoints, troubleOf } from './endpoints.js';
 import { subscribeToHeads } from './head-subscription.js';
-import { identify } from './identify.js';
 import { createRelayNode } from './relay-node.js';
-import { replay } from './replay.js';
-import { createViews } from './views.js';
-import { readBlocks, readHead, readInputs, readLogs } from './logs.js';
-import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, simulate, updateFees } from './simulate.js';
-import { outcomeOf, seenTransaction } from './transaction.js';
+import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, replay, simulate, updateFees } from './simulate.js';
+import { outcomeOf, readBlocks, readHead, readInputs, readLogs, seenTransaction } from './logs.js';
 import { createRpcTransport } from './transport.js';
 import { createTry } from './try-together.js';
-import { createWalletCall } from './wallet-call.js';
-import { isValidSignature } from './wallet-signature.js';
+import { createWalletCall, isValidSignature } from './wallet-call.js';
+import type { Address, Hex } from '../../types.js';
+import { diamondAbi } from './diamond-abi.js';
+import { USED_SELECTORS } from '../../chains/diamond-functions.js';
 
 export interface ViemChainOptions {
   readonly definition: ChainDefinition;
@@ -74,4 +71,129 @@ export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = 
     },
     head: () => readHead(client),
   };
+}
+
+interface View {
+  readonly to: Address;
+  readonly data: Hex;
+}
+
+/** Limit of the Diamond's multicall. */
+const PACK = 20;
+
+/** Batches reads of the Diamond in its `multicall`; without one, and for other contracts, they are single calls in JSON-RPC batches. */
+function createViews(client: PublicClient, { diamond }: ChainDefinition): Chain['views'] {
+  let canPack = true;
+
+  const one = async ({ to, data }: View, blockNumber: bigint): Promise<Hex> => {
+    const { data: answer } = await client.call({ to, data, blockNumber });
+    return answer ?? '0x';
+  };
+
+  const packed = async (calls: readonly View[], blockNumber: bigint): Promise<readonly Hex[]> => {
+    const data = encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [calls.map((call) => call.data)] });
+    return decodeFunctionResult({ abi: diamondAbi, functionName: 'multicall', data: await one({ to: diamond, data }, blockNumber) });
+  };
+
+  const pack = async (calls: readonly View[], blockNumber: bigint): Promise<readonly Hex[]> => {
+    const singly = (): Promise<readonly Hex[]> => Promise.all(calls.map((call) => one(call, blockNumber)));
+    if (!canPack || calls.length === 1) return singly();
+    try {
+      return await packed(calls, blockNumber);
+    } catch (error) {
+      if (!isRevert(error)) throw error;
+      const answers = await singly();
+      canPack = false;
+      return answers;
+    }
+  };
+
+  return async (calls, block) => {
+    const isOwn = ({ to }: View): boolean => to.toLowerCase() === diamond.toLowerCase();
+    const own = calls.filter(isOwn);
+    const packs = Array.from({ length: Math.ceil(own.length / PACK) }, (_, at) => own.slice(at * PACK, (at + 1) * PACK));
+    const answers = (await Promise.all(packs.map((calls) => pack(calls, block)))).flat();
+    const others = await Promise.all(calls.map(async (call) => (isOwn(call) ? null : one(call, block))));
+    let next = 0;
+    return others.map((other) => other ?? answers[next++] ?? '0x');
+  };
+}
+
+/** The node answered, and the contract reverted. */
+const isRevert = (error: unknown): boolean =>
+  error instanceof BaseError &&
+  error.walk((cause) => cause instanceof RpcRequestError) !== null &&
+  !/timeout|limit|rate/i.test(error.message);
+
+/** Reads the chain id, the Diamond's functions and its collaterals in one batch. */
+async function identify(
+  client: PublicClient,
+  { chainId, diamond, slug }: ChainDefinition,
+  referrers: readonly Address[] = [],
+): Promise<ChainFacts> {
+  const selectors = [...USED_SELECTORS];
+  const [listed, found, code, collaterals, ...facets] = await Promise.all([
+    Promise.all(referrers.map((referrer) => isListed(client, diamond, referrer))),
+    client.getChainId(),
+    client.getCode({ address: diamond }),
+    answerOf(client, diamond, encodeFunctionData({ abi: diamondAbi, functionName: 'getCollaterals' })),
+    ...selectors.map(([, selector]) =>
+      answerOf(client, diamond, encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [selector] })),
+    ),
+  ]);
+  if (found !== chainId) throw new ForeignChainError(`the node serves chain id ${found}, but ${slug} is ${chainId}`);
+  if (code === undefined) throw new ForeignChainError(`there is no contract at the Diamond's address ${diamond}`);
+  // A single malformed answer means that the Diamond has no loupe, so none of the answers is valid.
+  const hasLoupe = facets.every((answer) => answer !== null && WORD.test(answer));
+  return {
+    chainId,
+    missing: hasLoupe ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
+    collaterals: collaterals === null ? null : readCollaterals(collaterals),
+    ...(referrers.length > 0 && {
+      unlisted: referrers.filter((_, at) => listed[at] === false),
+      unchecked: referrers.filter((_, at) => listed[at] === null),
+    }),
+  };
+}
+
+/** Whether the protocol has whitelisted the address as a referrer; null where the Diamond does not expose it. */
+async function isListed(client: PublicClient, diamond: Address, referrer: Address): Promise<boolean | null> {
+  const asked = { abi: diamondAbi, functionName: 'getReferrerDetails' } as const;
+  const data = await answerOf(client, diamond, encodeFunctionData({ ...asked, args: [referrer] }));
+  if (data === null) return null;
+  try {
+    return decodeFunctionResult({ ...asked, data }).active;
+  } catch {
+    return null;
+  }
+}
+
+const WORD = /^0x0{24}[0-9a-f]{40}$/i;
+
+/** Null where the contract reverts; throws where the node fails. */
+async function answerOf(client: PublicClient, to: Address, data: Hex): Promise<Hex | null> {
+  try {
+    return (await client.call({ to, data })).data ?? '0x';
+  } catch (error) {
+    if (isRefusal(error)) return null;
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): boolean {
+  const answered = error instanceof BaseError ? error.walk((cause) => cause instanceof RpcRequestError) : null;
+  return answered instanceof RpcRequestError && troubleOf('eth_call', { code: answered.code, message: answered.details }) === 'question';
+}
+
+function readCollaterals(data: Hex): readonly ChainCollateral[] | null {
+  try {
+    const rows = decodeFunctionResult({ abi: diamondAbi, functionName: 'getCollaterals', data });
+    return rows.map(({ collateral, isActive, precision }) => ({
+      address: collateral,
+      isActive,
+      decimals: precision.toString().length - 1,
+    }));
+  } catch {
+    return null;
+  }
 }

@@ -19,8 +19,7 @@ import type { Address } from '../../types.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { dropSchedules } from './exchange-store.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
-import { spendMasterMessage } from './master-messages.js';
-import { raiseFloor } from './take-nonce.js';
+import { raiseFloor, spendMasterMessage } from './take-nonce.js';
 import { lockAccess } from './trader-lock.js';
 
 export interface AccessStoreOptions {

@@ -2,8 +2,7 @@ import type { Knex } from 'knex';
 import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, SubjectCount } from '../../access/admission.js';
 import { WINDOW_MS } from '../../access/limits.js';
 import { tryAgain } from './faults.js';
-import { ask } from './pooled-query.js';
-import { statement } from './statement.js';
+import { ask, statement } from './statement.js';
 
 /**
  * The unique key admits one of two requests with the same nonce, on any replica. Rows are written in key order, nonces before counts, so

@@ -3,12 +3,9 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../types.js';
 import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../ports/stores/exchange.js';
-import { FACTS, readFacts, type FactsRow } from './trader-facts.js';
-import { decodeExact, encodeExact } from './exact-json.js';
-import { ask } from './pooled-query.js';
-import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, EXTEND, RECORD_CHILD } from './exchange-sql.js';
+import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, EXTEND, FACTS, readFacts, RECORD_CHILD, type FactsRow } from './exchange-sql.js';
+import { ask, decodeExact, encodeExact, statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
-import { statement, type Values } from './statement.js';
 
 interface Row {
   chain: ChainSlug;

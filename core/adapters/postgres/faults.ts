@@ -1,4 +1,4 @@
-import { GatewayError } from '../../errors.js';
+import { GatewayError, StartError } from '../../errors.js';
 
 /** Transient SQLSTATEs: connection lost, shutdown, out of resources, a timeout, read-only. */
 const TRANSIENT_STATES = /^(?:08...|53...|57P0.|57014|55P03|58...|25006|25P0[34])$/;
@@ -88,4 +88,28 @@ export function withFaults<Given extends Methods>(methods: Given): Given {
     },
   ]);
   return Object.fromEntries(wrapped) as Given;
+}
+
+export const STORE_START_PROBLEMS = [
+  'unsupported',
+  'package-missing',
+  'folder-unusable',
+  'folder-in-use',
+  'folder-damaged',
+  'server-failed',
+  'unreachable',
+  'migration-failed',
+  'interrupted',
+] as const;
+type StoreStartProblem = (typeof STORE_START_PROBLEMS)[number];
+
+/** Why the database cannot be used. */
+export class StoreStartError extends StartError {
+  override readonly name = 'StoreStartError';
+  readonly problem: StoreStartProblem;
+
+  constructor(problem: StoreStartProblem, sentence: string, options?: ErrorOptions) {
+    super(sentence, options);
+    this.problem = problem;
+  }
 }

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 import { DAY_MS, dayOf, HOUR_MS, type CostGroup, type Earned, type EarningsQuery, type GasLedger } from '../../ports/stores/gas.js';
-import { laneName, leaseHolder } from './named-lease.js';
+import { laneName, leaseHolder } from './lease-keeper.js';
 import type { RelayState } from '../../ports/stores/relay.js';
 
 interface SumRow {

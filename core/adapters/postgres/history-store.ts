@@ -9,7 +9,6 @@ import {
   type TakenBack,
 } from '../../ports/stores/history.js';
 import type { Hex } from '../../types.js';
-import { AT, field, LEVEL_END, LEVEL_STEPS } from './level-history-sql.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
 interface OrderRow {
@@ -108,6 +107,8 @@ const fillsSql = (way: 'asc' | 'desc'): string => `
   window later as (partition by page.pair_index order by page.at desc, page.block_number desc, page.log_index desc)
   order by page.at ${way}, page.block_number ${way}, page.log_index ${way}`;
 
+const AT = `((event -> 'place' ->> 'at')::bigint)`;
+
 /** The newest fills of one market; later fills of each trader are subtracted from its open size. */
 const TAPE = `
   with page as materialized (
@@ -146,6 +147,9 @@ const NEWEST = `
 
 /** 1e8; 1 where the event has no collateral price. */
 const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;
+
+const field = (name: string): string => `coalesce((event -> '${name}' ->> '$n')::numeric, 0)`;
+
 /** 1e18 base units. */
 const BASE = `${field('sizeToken')} * ${PRICE_USD} / 100000000`;
 
@@ -275,3 +279,31 @@ function seenFill({ id, event, order_id, is_relayed, opening, before, after }: F
   const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, opening: readOrder(opening) };
   return [{ id, executed, by, before: BigInt(before), after: BigInt(after) }];
 }
+
+/** A trailing stop is set all day long; only this many of the newest steps are searched. */
+const MAX_STEPS = 10_000;
+
+/** Edits set one of TP and SL; placing or amending an order, and changing the size of a trade, state both. */
+const LEVEL_STEPS = `
+  select place, at, tp, sl from (
+  select block_number, log_index, case when kind in ('rested', 'amended') then substring(order_key from 9)::bigint else trade_index end as place, ${AT} as at,
+    case when kind = 'edited' then case when event ->> 'field' = 'tp' then event -> 'value' ->> '$n' end
+      else coalesce(event -> 'after' -> 'tp', event -> 'terms' -> 'tp', event -> 'tp') ->> '$n' end as tp,
+    case when kind = 'edited' then case when event ->> 'field' = 'sl' then event -> 'value' ->> '$n' end
+      else coalesce(event -> 'after' -> 'sl', event -> 'terms' -> 'sl', event -> 'sl') ->> '$n' end as sl
+  from chain_events
+  where chain = :chain and trader = :trader and not orphaned and (
+    trade_index = any(cast(:tradeIndices as bigint[])) and (kind = 'edited' or kind = 'executed' and jsonb_typeof(event -> 'after') = 'object')
+    or order_key = any(cast(:keys as text[])) and kind in ('rested', 'amended'))
+  order by block_number desc, log_index desc limit ${MAX_STEPS}
+  ) newest order by block_number, log_index`;
+
+/** If it was removed twice, the first removal counts. */
+const LEVEL_END = `
+  with edits as (
+    select event, block_number, log_index, ${field('value')} as level from chain_events
+    where chain = :chain and trader = :trader and trade_index = :tradeIndex and kind = 'edited' and event ->> 'field' = :kind and not orphaned
+  )
+  select event -> 'place' ->> 'txHash' as hash from edits
+  where (block_number, log_index) > all (select block_number, log_index from edits where level <> 0)
+  order by block_number, log_index limit 1`;

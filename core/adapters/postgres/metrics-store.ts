@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 import type { Clock } from '../../ports/clock.js';
-import type { LaneFigures, MetricsStore } from '../../ports/stores/metrics.js';
+import type { LaneFigures, MetricsStore, PoolFigures } from '../../ports/stores/metrics.js';
 import type { RelayState } from '../../ports/stores/relay.js';
-import { watchPool } from './watch-pool.js';
+import { createHistogram } from '../../observability/metrics.js';
 
 export function createMetricsStore(db: Knex, clock: Clock): MetricsStore {
   const readPool = watchPool(db, clock);
@@ -62,4 +62,39 @@ function grouped(rows: readonly LaneRow[]): Map<string, LaneRow[]> {
   const lanes = new Map<string, LaneRow[]>();
   for (const row of rows) lanes.set(keyOf(row), [...(lanes.get(keyOf(row)) ?? []), row]);
   return lanes;
+}
+
+/** The used part of Knex's pool. */
+interface Pool {
+  readonly max: number;
+  numUsed(): number;
+  numFree(): number;
+  numPendingAcquires(): number;
+  numPendingCreates(): number;
+  on(event: string, listener: (id: number) => void): unknown;
+}
+
+/** Seconds, upper ends. */
+const BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5] as const;
+
+/** Measures the wait for a connection; the pool numbers its acquisitions. */
+function watchPool(db: Knex, clock: Clock): () => PoolFigures {
+  const { pool } = db.client as { pool: Pool };
+  const waitSeconds = createHistogram(BOUNDS);
+  const since = new Map<number, number>();
+  pool.on('acquireRequest', (id) => void since.set(id, clock.monotonic()));
+  const over = (id: number): void => {
+    waitSeconds.observe((clock.monotonic() - (since.get(id) ?? clock.monotonic())) / 1_000);
+    since.delete(id);
+  };
+  pool.on('acquireSuccess', over);
+  pool.on('acquireFail', over);
+  return () => ({
+    used: pool.numUsed(),
+    idle: pool.numFree(),
+    opening: pool.numPendingCreates(),
+    most: pool.max,
+    waiting: pool.numPendingAcquires(),
+    waitSeconds,
+  });
 }

@@ -2,11 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
 import type { Logger } from '../../ports/log.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
-import { isUnavailable } from './faults.js';
-import { borrowed } from './pooled-query.js';
+import { isUnavailable, StoreStartError } from './faults.js';
+import { borrowed } from './statement.js';
 import { NOW_MS, type Migration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/registry.js';
-import { StoreStartError } from './store-start-error.js';
 
 const OLDEST_SERVER = 15;
 /** An arbitrary number that is no other advisory lock in this database. */

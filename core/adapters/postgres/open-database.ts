@@ -1,13 +1,11 @@
-import { BESIDE_THE_POOL } from '../../config/database-pool.js';
-import type { DatabaseConfig, DatabaseLimits } from '../../config/database.js';
+import { BESIDE_THE_POOL, type DatabaseConfig, type DatabaseLimits } from '../../config/database.js';
 import type { Logger } from '../../ports/log.js';
 import type { Clock } from '../../ports/clock.js';
 import { redactText, redactUrl } from '../../observability/redact.js';
 import { createStore, type KnexStore } from './create-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/start-embedded-postgres.js';
-import { isDistrusted, isShutOut, isUnavailable } from './faults.js';
+import { isDistrusted, isShutOut, isUnavailable, StoreStartError } from './faults.js';
 import { migrate } from './migrate.js';
-import { StoreStartError } from './store-start-error.js';
 
 export type OpenDatabaseOptions = DatabaseConfig & {
   readonly clock: Clock;

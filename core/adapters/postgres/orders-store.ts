@@ -2,17 +2,11 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { KnownOrder, OrdersStore, OrderHistory } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
-import { MAY_BE_SENT_MS } from '../../config/lane.js';
-import { ask } from './pooled-query.js';
-import { inSteps } from './pipelined-transaction.js';
-import { statement } from './statement.js';
+import { MAY_BE_SENT_MS } from '../../config/relayer.js';
+import { ask, inSteps, statement } from './statement.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
-import { knownByClientId, knownOrders } from './known-orders.js';
-import { lockOrders, moveOrders, timesHappened, type LockedOrder } from './move-order.js';
-import { keepTag } from './order-tags.js';
-import { placeOrder, type PlaceParts } from './place-order.js';
-import { recordHashes } from './record-hashes.js';
-import { renewOrder } from './renew-order.js';
+import { knownByClientId, knownOrders, placeOrder, type PlaceParts } from './place-order.js';
+import { keepTag, lockOrders, moveOrders, recordHashes, renewOrder, timesHappened, type LockedOrder } from './move-order.js';
 import { readEvent } from './tracking-rows.js';
 
 /** A job with a nonce is about to be signed. */

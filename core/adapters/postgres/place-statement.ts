@@ -1,15 +1,14 @@
 import type { OwnEvent } from '../../domain/chain-event.js';
 import { formatDecimal, type Decimal } from '../../domain/decimal.js';
-import { shapeOf } from '../../domain/order-shape.js';
+import { shapeOf } from '../../domain/level.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../ports/stores/orders.js';
 import type { RelayedOrder } from '../../ports/stores/relay.js';
-import { encodeExact } from './exact-json.js';
+import { encodeExact, statement, type Statement, type Values } from './statement.js';
 import { legsBefore } from './exchange-sql.js';
-import { statement, type Statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';
-import { RULES_OF } from './rules-sql.js';
+import { RULES_OF } from './rules-store.js';
 
 const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)', 'cast(:agent as text)'];
 

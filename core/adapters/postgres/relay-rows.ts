@@ -11,7 +11,7 @@ import type {
   SignedAction,
   LaneHealth,
 } from '../../ports/stores/relay.js';
-import { decodeExact, encodeExact } from './exact-json.js';
+import { decodeExact, encodeExact } from './statement.js';
 
 export interface JobRow {
   id: bigint;

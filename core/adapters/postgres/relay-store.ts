@@ -10,12 +10,9 @@ import {
   type RelayStore,
 } from '../../ports/stores/relay.js';
 import * as SQL from './relay-sql.js';
-import { encodeExact } from './exact-json.js';
+import { ask, askAll, encodeExact, type Statement, type Values } from './statement.js';
 import { recordValues } from './exchange-store.js';
-import { ask, askAll } from './pooled-query.js';
-import type { Statement, Values } from './statement.js';
-import type { LeaseKeeper } from './lease-keeper.js';
-import { laneName } from './named-lease.js';
+import { laneName, type LeaseKeeper } from './lease-keeper.js';
 import { placeRelayed, type PlaceParts } from './place-order.js';
 import { readAction, readJob, readLane, writeAttempts, writeSettled, type ActionRow, type JobRow, type LaneRow } from './relay-rows.js';
 import { lockCancels } from './trader-lock.js';

@@ -1,16 +1,22 @@
 import type { Knex } from 'knex';
-import type { RelayRules } from '../../domain/relay/guardrails.js';
-import type { GivenRules, RuleSet, StoredRules } from '../../config/rules.js';
-import type { RulesStore } from '../../ports/stores/rules.js';
-import { countFacts, neededFor, readRulesOf, type TraderOnChain } from './rules-facts.js';
-import { COUNTED_RULES, EXITS_BEFORE, HOLDS, PUT_RULES, RULES_OF, SENT_BEFORE } from './rules-sql.js';
+import { accessRefusal, dayStart, guardRefusal, minuteAgo, type RelayRules } from '../../domain/relay/guardrails.js';
+import { GuardrailError, mergeRules, readRules, type GivenRules, type RuleSet, type StoredRules } from '../../config/rules.js';
+import type { GuardQuestion, OpeningGuard, RulesStore, RulesWithFacts } from '../../ports/stores/rules.js';
 import { LOCKS_NOTHING, type StatementBatcher } from './statement-batcher.js';
 import { statement } from './statement.js';
+import type { ChainSlug } from '../../chains/chains.js';
+import { collateralToUsd } from '../../domain/pricing/size.js';
+import type { Address } from '../../types.js';
 
 interface RulesRow extends Omit<StoredRules, 'rules' | 'updatedAt'> {
   readonly rules: string;
   readonly updated_at: bigint;
 }
+
+/** At most four rows, by key; `mergeRules` decides which wins. */
+export const RULES_OF = `(
+  select jsonb_agg(jsonb_build_object('chain', chain, 'trader', trader, 'rules', rules))::text
+  from relay_rules where chain in ('*', cast(:chain as text)) and trader in ('*', cast(:trader as text))) as rules`;
 
 const RULES = statement(`select ${RULES_OF}`);
 
@@ -59,3 +65,163 @@ export function createRulesStore({ db, trips }: { readonly db: Knex; readonly tr
     },
   };
 }
+
+/**
+ * Throws inside the transaction that would store the order, which rolls it back. The trader is locked, so the figures hold until the order
+ * is stored. `column` is the result of `RULES_OF`; without a limit nothing is read.
+ */
+export async function guardOpening(trx: Knex.Transaction, owner: TraderOnChain, guard: OpeningGuard, column: string | null): Promise<void> {
+  const rules = readRulesOf(column, guard.given, owner);
+  const found = accessRefusal(rules);
+  if (found !== null) throw new GuardrailError(found);
+  const { facts, insteadUsd } = await countFacts(trx, owner, guard, { rules, counted: neededFor(rules) });
+  const refusal = guardRefusal(rules, facts, { ...guard, insteadUsd });
+  if (refusal !== null) throw new GuardrailError(refusal);
+}
+
+/** Whether the opening needs no check as long as the database has no rule for the trader. */
+export function isUnbound({ given }: OpeningGuard, owner: TraderOnChain): boolean {
+  const rules = readRulesOf(null, given, owner);
+  return accessRefusal(rules) === null && neededFor(rules).length === 0;
+}
+
+interface TraderOnChain {
+  readonly chain: ChainSlug;
+  readonly trader: Address;
+}
+
+/** Parses the column `RULES_OF`; null where nothing is set. */
+const readRulesOf = (column: string | null, given: GivenRules, owner: TraderOnChain): RelayRules =>
+  readRules(mergeRules(given, JSON.parse(column ?? '[]') as Pick<StoredRules, 'chain' | 'trader' | 'rules'>[], owner));
+
+const neededFor = (rules: RelayRules): readonly CountedRule[] => COUNTED_RULES.filter((rule) => rules[rule] !== null);
+
+interface FactsRow {
+  readonly open?: string;
+  readonly instead?: string;
+  readonly pnl?: string;
+  readonly minute?: string;
+  readonly transactions?: number;
+}
+
+/** One statement, or none where no figure is needed. `db` may be the transaction that stores the order. */
+async function countFacts(
+  db: Knex,
+  { chain, trader }: TraderOnChain,
+  { instead, now, collaterals }: GuardQuestion,
+  { rules, counted }: { readonly rules: RelayRules; readonly counted: readonly CountedRule[] },
+): Promise<RulesWithFacts> {
+  const values = { chain, trader, instead, minute: minuteAgo(now), day: dayStart(now), most: rules.ordersPerMinute };
+  const found = counted.length === 0 ? null : await db.raw<{ rows: [FactsRow] }>(countFor(counted), values as never);
+  const { open, instead: replaced, pnl, minute = '[]', transactions = 0 } = found?.rows[0] ?? {};
+  const facts = {
+    now,
+    openNotionalUsd: usd(open, collaterals),
+    dayPnlUsd: usd(pnl, collaterals),
+    minute: JSON.parse(minute) as number[],
+    dayTransactions: transactions,
+  };
+  return { rules, facts, insteadUsd: usd(replaced, collaterals) };
+}
+
+/** Tokens by collateral → 1e18 USD. An unknown collateral counts as zero. */
+function usd(sums: string | undefined, collaterals: GuardQuestion['collaterals']): bigint {
+  const parts = Object.entries(JSON.parse(sums ?? '{}') as Record<string, string>);
+  return parts.reduce((total, [index, amount]) => {
+    const collateral = collaterals.get(Number(index));
+    return collateral ? total + collateralToUsd(BigInt(amount), collateral) : total;
+  }, 0n);
+}
+
+const DAY_MS = 86_400_000;
+
+const units = (column: string, field: string): string => `coalesce((${column} -> '${field}' ->> '$n')::numeric, 0)`;
+const byCollateral = (parts: string): string => `(
+  select coalesce(jsonb_object_agg(collateral, total::text), '{}')::text
+  from (select collateral, trunc(sum(amount)) as total from (${parts}) as parts group by collateral) as sums)`;
+
+const OPEN = byCollateral(`
+  select (state ->> 'collateralIndex')::integer as collateral, ${units('state', 'collateralAmount')} * ${units('state', 'leverage')} / 1000 as amount
+  from positions where chain = :chain and trader = :trader and is_open and state is not null
+  union all
+  select (state ->> 'collateralIndex')::integer, ${units('state', 'sizeCollateral')}
+  from orders where chain = :chain and trader = :trader and is_live and state ->> 'action' in ('open', 'increase')
+    and (cast(:instead as text) is null or order_key is distinct from cast(:instead as text))`);
+
+const INSTEAD = byCollateral(`
+  select (state ->> 'collateralIndex')::integer as collateral, ${units('state', 'sizeCollateral')} as amount
+  from orders where chain = :chain and trader = :trader and is_live and order_key = cast(:instead as text)`);
+
+/**
+ * The PnL of a close already includes its fees; fees of openings and leverage changes are separate. The range ends a day late for clocks
+ * that are ahead: without an end the planner expects a third of all rows and scans them.
+ */
+const PNL = byCollateral(`
+  select (event -> 'terms' ->> 'collateralIndex')::integer as collateral, ${units('event', 'netPnl')}
+    - case when event ->> 'action' in ('open', 'increase', 'leverage') then ${units('event', 'fee')} else 0 end as amount
+  from chain_events where chain = :chain and trader = :trader and is_fill and not orphaned
+    and ((event -> 'place' ->> 'at')::bigint) between cast(:day as bigint) and cast(:day as bigint) + ${2 * DAY_MS}`);
+
+/** Newest first, at most as many as the limit. */
+const MINUTE = `(
+  select coalesce(jsonb_agg(at), '[]')::text from (
+    select (state ->> 'createdAt')::bigint as at from orders
+    where chain = :chain and trader = :trader and agent is not null and state ->> 'action' = 'open'
+      and (state ->> 'createdAt')::bigint > :minute
+    order by (state ->> 'createdAt')::bigint desc limit cast(:most as integer)) as newest)`;
+
+/** Weight of a reverted transaction in the daily quota: it costs the relayer as much as any other, and its trader nothing. */
+const REVERTED_COUNTS = 10;
+
+/** Refused jobs cost nothing. */
+const SENT = `
+  select coalesce(sum(case when state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer from relay_jobs
+  where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
+
+/** An order with several legs is stored before its job; until then it is counted here. */
+const UNQUEUED = `
+  select count(*)::integer from orders
+  where chain = :chain and trader = :trader and is_live and status = 'prepared' and not is_sent and agent is not null
+    and not exists (select from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id)`;
+
+/** Figures by the rule that needs them. */
+const COLUMNS = {
+  maxOpenNotionalUsd: `${OPEN} as open, ${INSTEAD} as instead`,
+  maxDailyLossUsd: `${PNL} as pnl`,
+  ordersPerMinute: `${MINUTE} as minute`,
+  dailyTransactions: `(${SENT}) + (${UNQUEUED}) as transactions`,
+} as const;
+
+type CountedRule = keyof typeof COLUMNS;
+const COUNTED_RULES = Object.keys(COLUMNS) as readonly CountedRule[];
+
+/** Selects only figures that a rule needs. */
+export const countFor = (rules: readonly CountedRule[]): string => `select ${rules.map((rule) => COLUMNS[rule]).join(', ')}`;
+
+const SENT_BEFORE = `select (${SENT} and id < :id) as transactions`;
+
+/** Whether a trader has anything the relayer opened: a live order, or a position opened by one. */
+const HOLDS_RELAYED = `
+  exists (
+    select from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
+    where orders.chain = cast(:chain as text) and orders.trader = cast(:trader as text) and orders.is_live)
+  or exists (
+    select from positions
+      join chain_events event on event.chain = positions.chain and event.trader = positions.trader
+        and event.trade_index = positions.trade_index and not event.orphaned
+      join exchange_legs leg on leg.chain = event.chain and leg.order_id = event.order_id and leg.role = 'open'
+    where positions.chain = cast(:chain as text) and positions.trader = cast(:trader as text) and positions.is_open)`;
+
+const HOLDS = `select (${HOLDS_RELAYED}) as holds`;
+
+/** For a trader that may not trade: the day's transactions without openings, which date from before it was blocked. */
+const EXITS_BEFORE = `
+  select (${HOLDS_RELAYED}) as holds, (
+    select coalesce(sum(case when job.state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer
+    from relay_jobs job left join orders asked on asked.chain = job.chain and asked.id = job.order_id
+    where job.chain = cast(:chain as text) and job.trader = cast(:trader as text) and job.created_at >= :day and job.state <> 'refused'
+      and job.purpose = 'action' and job.id < :id and asked.state ->> 'action' is distinct from 'open') as transactions`;
+
+const PUT_RULES = `
+  insert into relay_rules (chain, trader, rules, updated_at) values (:chain, :trader, :rules::jsonb, :updatedAt)
+  on conflict (chain, trader) do update set rules = excluded.rules, updated_at = excluded.updated_at`;

@@ -18,11 +18,10 @@ import type { Address } from '../../types.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
 import { tryAgain } from './faults.js';
-import { ask } from './pooled-query.js';
+import { ask, statement, type Values } from './statement.js';
 import type { StatementBatcher } from './statement-batcher.js';
-import { statement, type Values } from './statement.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf } from './take-nonce.js';
-import { factsOf, readFacts, type FactsRow } from './trader-facts.js';
+import { factsOf, readFacts, type FactsRow } from './exchange-sql.js';
 
 export interface SignerStoreOptions {
   readonly db: Knex;

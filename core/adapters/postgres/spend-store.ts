@@ -4,7 +4,7 @@ import type { ChainSlug } from '../../chains/chains.js';
 import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
 import { isLostRace } from './faults.js';
 import { NOW_MS } from './migrations/migration.js';
-import { type Question, statement } from './statement.js';
+import { statement, type Question } from './statement.js';
 
 /** A concurrent transaction reserved the same id: as a new row, or as one that was just released. */
 const LOST = new Set(['23505', '23514']);

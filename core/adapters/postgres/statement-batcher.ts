@@ -2,8 +2,7 @@ import type { Knex } from 'knex';
 import pg from 'pg';
 import type { Clock } from '../../ports/clock.js';
 import { SILENCE_MS } from './connect-database.js';
-import { ask, askAll, askEach } from './pooled-query.js';
-import { plain, type Question, type Statement, type Values } from './statement.js';
+import { ask, askAll, askEach, plain, type Question, type Statement, type Values } from './statement.js';
 
 /**
  * Statement batcher. Statements asked while a batch is in flight wait for it briefly, and are then sent as one batch: one write, one

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
+import pg from 'pg';
+import { tryAgain } from './faults.js';
 
 /** A statement with named parameters (`:chain`), sent with numbered ones. */
 export interface Statement {
@@ -37,7 +39,7 @@ export const plannedAnew = (named: string): Statement => ({ ...statement(named),
  */
 export const isNamed = (id: string, values: string): string => `${id} = any(array(select id from ${values}))`;
 
-export const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
+const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
 
 /** A statement without parameters. */
 export const plain = (text: string): Question => ({ asked: statement(text), values: {} });
@@ -46,3 +48,210 @@ export const plain = (text: string): Question => ({ asked: statement(text), valu
 export async function runAll(trx: Knex.Transaction, questions: readonly Question[]): Promise<void> {
   for (const { asked, values } of questions) await trx.raw(asked.named, values as never);
 }
+
+/** The pool interface below Knex: its query builder costs more time than the driver, so frequent statements bypass it. */
+interface ConnectionPool {
+  acquireConnection(): Promise<Lent>;
+  releaseConnection(connection: Lent): Promise<void>;
+}
+
+/** One statement, one round trip; repeated after a conflict with a concurrent transaction, such as a deadlock. */
+export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
+  tryAgain(() =>
+    borrowed(db, (connection) =>
+      byName(connection, async (manner) => {
+        const called = manner === 'by-name' && asked.name !== null ? { name: asked.name } : {};
+        const { rows } = await connection.query({ ...called, text: asked.text, values: valuesOf(asked, values) });
+        return rows as Row[];
+      }),
+    ),
+  );
+
+/** All statements in one round trip and one transaction, repeated after a conflict; returns the rows of the last. */
+export async function askAll<Row>(db: Knex, questions: readonly Question[]): Promise<Row[]> {
+  const rows = await tryAgain(() => askEach(db, questions));
+  return (rows.at(-1) ?? []) as Row[];
+}
+
+/** The rows of each. A caller that shares the trip with others repeats each by itself after a conflict. */
+export const askEach = (db: Knex, questions: readonly Question[]): Promise<unknown[][]> =>
+  borrowed(db, (connection) => byName(connection, (manner) => sendTogether(connection, questions, manner)));
+
+/** The prepared statement is outdated or unknown to the server. It was not executed. */
+const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
+
+/** A new release may change tables while this one runs: then the full text is sent, and the connection is not reused. */
+async function byName<Result>(connection: Lent, send: (manner: Manner) => Promise<Result>): Promise<Result> {
+  try {
+    return await send('by-name');
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || !OUTDATED.has(error.code)) throw error;
+    connection.__knex__disposed = error;
+    return send('in-full');
+  }
+}
+
+export async function borrowed<Result>(db: Knex, work: (connection: Lent) => Promise<Result>): Promise<Result> {
+  const pool = db.client as ConnectionPool;
+  const connection = await pool.acquireConnection();
+  try {
+    return await work(connection);
+  } finally {
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** A transaction with one round trip per read: writes are sent with the next read or with the commit. */
+export interface Steps {
+  ask<Row>(asked: Statement, values: Values): Promise<Row[]>;
+  /** Executed in call order. A failure is reported by the read or commit that it is sent with. */
+  leave(...questions: readonly Question[]): void;
+}
+
+const [BEGIN, COMMIT, ROLLBACK] = [plain('begin'), plain('commit'), plain('rollback')];
+
+/**
+ * Atomic. Retries the work after a conflict with a concurrent transaction or a change of the tables by a new release, so the work must have
+ * no side effects outside the database.
+ */
+export const inSteps = <Result>(db: Knex, work: (steps: Steps) => Promise<Result>): Promise<Result> =>
+  tryAgain(() => borrowed(db, (connection) => byName(connection, (manner) => run(connection, manner, work))));
+
+async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
+  let left: Question[] = [BEGIN];
+  let failed: Error | null = null;
+  const send = async (last: Question): Promise<unknown[][]> => {
+    // A commit after a failure would succeed as a rollback, so it must not be sent.
+    if (failed !== null) throw failed;
+    const questions = [...left, last];
+    left = [];
+    try {
+      return await sendTogether(connection, questions, manner);
+    } catch (error) {
+      failed = error instanceof Error ? error : new Error('the database failed without a message');
+      throw error;
+    }
+  };
+  try {
+    const result = await work({
+      ask: async <Row>(asked: Statement, values: Values) => ((await send({ asked, values })).at(-1) ?? []) as Row[],
+      leave: (...questions) => void left.push(...questions),
+    });
+    await send(COMMIT);
+    return result;
+  } catch (error) {
+    await undo(connection);
+    throw error;
+  }
+}
+
+/** Releases locks immediately instead of when the broken connection is noticed. */
+async function undo(connection: Lent): Promise<void> {
+  try {
+    await sendTogether(connection, [ROLLBACK], 'in-full');
+  } catch (error) {
+    connection.__knex__disposed = error;
+  }
+}
+
+/** A pooled connection. */
+interface Lent extends pg.Client {
+  /** The pool does not reuse a connection with this mark. */
+  __knex__disposed?: unknown;
+}
+
+/** By name the server reuses the parsed statement; in full where it has changed under its name. */
+type Manner = 'by-name' | 'in-full';
+
+/**
+ * Pipelines several statements: one write, one transaction, one answer. Each statement sees what was committed before it started, so one
+ * after a lock sees the previous holder's writes. The server treats everything between two syncs as one transaction and skips the rest
+ * after a failure.
+ */
+const sendTogether = (connection: Lent, questions: readonly Question[], manner: Manner): Promise<unknown[][]> =>
+  new Promise<unknown[][]>((resolve, reject) => {
+    // All messages are encoded first: a failure halfway would leave a partial pipeline without an answer.
+    const messages = questions.map((question) => messageOf(question, manner));
+    const fail = (fault: unknown): void => {
+      // After a failure it is unknown which statements the server has parsed, so their names must not be reused.
+      connection.__knex__disposed = fault;
+      reject(fault instanceof Error ? fault : new Error('the database failed without a message'));
+    };
+    const query = new pg.Query({ text: '' }, (error: unknown, answers: unknown) => {
+      if (error) return fail(error);
+      try {
+        resolve(rowsOf(answers, questions.length));
+      } catch (fault) {
+        fail(fault);
+      }
+    });
+    query.submit = (given) => {
+      const wire = given as Wire;
+      wire.stream.cork();
+      try {
+        for (const message of messages) write(wire, message);
+        wire.sync();
+      } finally {
+        wire.stream.uncork();
+      }
+    };
+    connection.query(query);
+  });
+
+interface Message {
+  /** Empty for an unnamed statement. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+const messageOf = ({ asked, values }: Question, manner: Manner): Message => ({
+  name: (manner === 'by-name' ? asked.name : null) ?? '',
+  text: asked.text,
+  values: valuesOf(asked, values).map(toText),
+});
+
+/** Members of the driver's connection that its types omit. */
+interface Wire extends pg.Connection {
+  /** By name. */
+  readonly parsedStatements: Record<string, string>;
+}
+
+/** Without a sync: the one after the last statement ends the pipeline. */
+function write(wire: Wire, { name, text, values }: Message): void {
+  if (name === '' || wire.parsedStatements[name] === undefined) wire.parse({ name, text, types: [] }, true);
+  if (name !== '') wire.parsedStatements[name] = text;
+  wire.bind({ statement: name, values } as pg.BindConfig, true);
+  wire.describe({ type: 'P', name: '' }, true);
+  wire.execute({}, true);
+}
+
+const { prepareValue: toText } = (pg as unknown as { readonly utils: { readonly prepareValue: (value: unknown) => unknown } }).utils;
+
+/** The driver returns one result per statement, and a single one without a list. */
+function rowsOf(answers: unknown, count: number): unknown[][] {
+  const all: unknown[] = Array.isArray(answers) ? answers : [answers];
+  if (all.length !== count) throw new TypeError('the driver answered another number of statements');
+  return all.map((answer) => {
+    if (typeof answer !== 'object' || answer === null || !('rows' in answer) || !Array.isArray(answer.rows))
+      throw new TypeError('the driver answered without rows');
+    return answer.rows as unknown[];
+  });
+}
+
+/** JSON that keeps bigints: `{"$n":"123"}`. Client-supplied strings cannot produce this form. */
+export const encodeExact = (value: unknown): string =>
+  JSON.stringify(value, (_key, field: unknown) => (typeof field === 'bigint' ? { $n: field.toString() } : field));
+
+export const decodeExact = (text: string): unknown => revive(JSON.parse(text) as unknown);
+
+/** In place, and only for nested values: a JSON.parse reviver would be called for every field of every row. */
+function revive(value: unknown): unknown {
+  if (!isNested(value)) return value;
+  if (Array.isArray(value)) return value.map(revive);
+  if (typeof value['$n'] === 'string') return BigInt(value['$n']);
+  for (const [key, field] of Object.entries(value)) if (isNested(field)) value[key] = revive(field);
+  return value;
+}
+
+const isNested = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -1,4 +1,4 @@
-import { ORDER_COLUMNS } from './order-rows.js';
+import { ORDER_COLUMNS } from './tracking-rows.js';
 import { plannedAnew, statement } from './statement.js';
 
 /** Statements of the indexer. Lists are passed as one JSON document. */

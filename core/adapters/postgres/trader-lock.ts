@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Draft } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
-import { type Question, statement } from './statement.js';
+import { statement, type Question } from './statement.js';
 
 /** Serialises the preparation of one trader's orders across replicas. */
 export const lockName = ({ chain, order }: Draft): string => `diamond-gateway orders ${chain} ${order.trader}`;

@@ -1,4 +1,5 @@
-import type { Clock } from '../../ports/clock.js';
+import { randomBytes } from 'node:crypto';
+import type { Clock, RandomBytes } from '../../ports/clock.js';
 
 /** A past deadline is due now; Node 24 warns about negative delays. */
 const delay = (ms: number): number => Math.max(0, ms);
@@ -33,3 +34,6 @@ export const systemClock: Clock = {
   },
   sleep: sleepWith(after),
 };
+
+/** The operating system's generator, fit for secrets. */
+export const systemRandom: RandomBytes = (count) => randomBytes(count);

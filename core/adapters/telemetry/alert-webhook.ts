@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { PostAlert } from '../../observability/alerts/deliver.js';
+import type { PostAlert } from '../../observability/alerts/alerts.js';
 import { within, type Clock } from '../../ports/clock.js';
 
 export interface WebhookOptions {

@@ -12,8 +12,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { Clock } from '../../ports/clock.js';
 import type { Span, SpanStart, Tracer } from '../../observability/tracing.js';
-import type { TraceSettings } from '../../config/tracing.js';
-import { currentSpan, runInSpan } from './request-scopes.js';
+import type { TraceSettings } from '../../config/operator.js';
+import { currentSpan, runInSpan } from './log.js';
 
 export interface OtelTraces {
   readonly tracer: Tracer;

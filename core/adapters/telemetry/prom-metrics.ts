@@ -1,7 +1,7 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { familyOf, type MetricFamily } from '../../observability/metrics.js';
 import type { Clock } from '../../ports/clock.js';
-import { watchEventLoop } from './event-loop-delay.js';
 
 export interface RenderedMetrics {
   readonly type: string;
@@ -59,3 +59,22 @@ const asMetric = (family: MetricFamily): Parameters<Registry['registerMetric']>[
   ({ name: family.name, get: () => Promise.resolve({ ...family, aggregator: 'sum' }) }) as unknown as Parameters<
     Registry['registerMetric']
   >[0];
+
+const RESOLUTION_MS = 10;
+const NANOSECONDS = 1e9;
+const DELAY_QUANTILES = [0.5, 0.99, 1] as const;
+
+/** Starts measuring. Each call returns the delays since the previous call, in seconds by quantile. */
+function watchEventLoop(): () => readonly { readonly quantile: number; readonly seconds: number }[] {
+  const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+  delays.enable();
+  return () => {
+    const found = DELAY_QUANTILES.map((quantile) => ({ quantile, seconds: tooLate(delays.percentile(quantile * 100)) }));
+    delays.reset();
+    return found;
+  };
+}
+
+/** Delays are measured between two timer ticks, so the timer's own interval is subtracted. */
+const tooLate = (nanoseconds: number): number =>
+  Number.isFinite(nanoseconds) ? Math.max(0, nanoseconds / NANOSECONDS - RESOLUTION_MS / 1_000) : 0;

@@ -1,12 +1,11 @@
 import { tradingFee } from './fees.js';
 import { CONTRACTS_VERSION, type MarketView, type Moment, type StoredTrade, type TradeAccount, type TraderTerms } from './market-view.js';
 import { pnlPercentP, tradeValue } from './pnl.js';
-import { priceAfterImpact } from './price-after-impact.js';
+import { priceAfterImpact, skewImpactP } from './exposure.js';
 import { collateralToUsd, positionSizeCollateral, positionSizeToken } from './size.js';
-import { skewImpactP } from './skew-impact.js';
-import { fixedSpreadP, pairSpreadP } from './spread.js';
-import { pushesUp } from './units.js';
+import { E3, pushesUp } from './units.js';
 import { volumeImpactP } from './volume-impact.js';
+import type { Pair } from '../market.js';
 
 /** The contract's `TradePriceImpact`. */
 export interface PriceImpact {
@@ -103,3 +102,44 @@ const untouched = (oraclePrice: bigint): PriceImpact => ({
   totalImpactP: 0n,
   priceAfterImpact: oraclePrice,
 });
+
+/** The trader's own part is stored with three decimals of percent, the pair's with ten. */
+const USER_SPREAD_TO_P = 10n ** 7n;
+
+/** 1e10 percent, both sides together. */
+export const pairSpreadP = (pair: Pick<Pair, 'spreadP'>, terms: Pick<TraderTerms, 'fixedSpreadP'>): bigint =>
+  pair.spreadP + terms.fixedSpreadP * USER_SPREAD_TO_P;
+
+/** Half of the spread, signed by the direction the trade pushes. */
+function fixedSpreadP(input: { readonly spreadP: bigint; readonly long: boolean; readonly open: boolean }): bigint {
+  const half = input.spreadP / 2n;
+  return pushesUp(input) ? half : -half;
+}
+
+/** Closing slippage of a trade that never set one: 1 %. */
+export const DEFAULT_CLOSING_SLIPPAGE_P = 1000n;
+
+/** How far the execution price may be from the expected one. */
+const slippageAmount = (expectedPrice: bigint, maxSlippageP: bigint): bigint => (expectedPrice * maxSlippageP) / 100n / E3;
+
+/** The worst accepted price: an upper bound for trades that push the price up, a lower bound for the others. */
+export function worstPrice(input: {
+  readonly expectedPrice: bigint;
+  readonly maxSlippageP: bigint;
+  readonly long: boolean;
+  readonly open: boolean;
+}): bigint {
+  const amount = slippageAmount(input.expectedPrice, input.maxSlippageP);
+  return pushesUp(input) ? input.expectedPrice + amount : input.expectedPrice - amount;
+}
+
+export function isWithinSlippage(input: {
+  readonly price: bigint;
+  readonly expectedPrice: bigint;
+  readonly maxSlippageP: bigint;
+  readonly long: boolean;
+  readonly open: boolean;
+}): boolean {
+  const worst = worstPrice(input);
+  return pushesUp(input) ? input.price <= worst : input.price >= worst;
+}

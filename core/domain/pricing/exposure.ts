@@ -1,8 +1,7 @@
 import { divideInteger } from '../decimal.js';
-import type { Sides } from '../market.js';
+import type { PairInCollateral, PricePoint, Sides } from '../market.js';
 import type { CollateralUnits, MarketView } from './market-view.js';
-import { netSkew } from './skew-impact.js';
-import { E18, E8, P10, absolute, maximum, minimum } from './units.js';
+import { absolute, E18, E8, HUNDRED_PERCENT, MAX_PRICE, maximum, minimum, P10 } from './units.js';
 
 type ExposureMarket = Pick<MarketView, 'state' | 'collateral'>;
 
@@ -37,7 +36,7 @@ export function dynamicOpenInterest(
 export const maxOpenInterest = ({ state, collateral }: ExposureMarket): bigint => fromP10(state.maxOi, collateral);
 
 /** 1e10 collateral, signed. */
-export const skewCollateral = ({ state }: Pick<ExposureMarket, 'state'>, price: bigint): bigint => (netSkew(state.oiToken) * price) / E18;
+const skewCollateral = ({ state }: Pick<ExposureMarket, 'state'>, price: bigint): bigint => (netSkew(state.oiToken) * price) / E18;
 
 /** A skew above the limit may only shrink, and not past the limit on the other side. */
 export function isWithinSkewLimits(input: { readonly current: bigint; readonly next: bigint; readonly max: bigint }): boolean {
@@ -88,4 +87,69 @@ export function exposureRoom(input: Omit<ExposureInput, 'positionSizeCollateral'
     limits.push(largestWithin(long ? max - current : max + current, precisionDelta, E8));
   }
   return maximum(limits.reduce(minimum), 0n);
+}
+
+/**
+ * A counter trade must reduce the skew; null if it does not. Otherwise the part of the position (collateral units) that would
+ * push the skew past zero and is therefore cut off.
+ */
+export function counterTradeExcess(
+  market: Pick<MarketView, 'state' | 'collateral'>,
+  order: { readonly long: boolean; readonly positionSizeCollateral: bigint; readonly price: bigint },
+): bigint | null {
+  const skew = (skewCollateral(market, order.price) * E8) / market.collateral.precisionDelta;
+  if (skew === 0n || skew > 0n === order.long) return null;
+  return maximum(order.positionSizeCollateral - absolute(skew), 0n);
+}
+
+type SkewState = Pick<PairInCollateral, 'oiToken' | 'skewDepth'>;
+
+/** Longs minus shorts. */
+export const netSkew = (sides: Sides): bigint => sides.long - sides.short;
+
+/** Signed (1e10 percent): the skew impact on a trade, including half of its own size. */
+export function skewImpactP(input: { readonly state: SkewState; readonly sizeToken: bigint; readonly up: boolean }): bigint {
+  const { oiToken, skewDepth } = input.state;
+  if (skewDepth === 0n) return 0n;
+  const ownHalf = (input.up ? input.sizeToken : -input.sizeToken) / 2n;
+  return ((netSkew(oiToken) + ownHalf) * P10) / skewDepth / 2n;
+}
+
+/** The oracle price shifted by the current skew. Triggers compare with it; liquidation compares with the oracle price. */
+export const marketPrice = (state: SkewState, oraclePrice: bigint): bigint =>
+  priceAfterImpact(oraclePrice, skewImpactP({ state, sizeToken: 0n, up: true }));
+
+/**
+ * The mark of a trade or order in one collateral. The contract shifts the oracle's price by the skew of that collateral, while the feed's mark
+ * has the skew of the reference collateral and is used only where the own one is unknown. Where the skew gives no valid price, the oracle's
+ * is used.
+ */
+export function markIn(state: SkewState | null | undefined, { mark, oracle }: Pick<PricePoint, 'mark' | 'oracle'>): bigint {
+  if (!state) return mark;
+  try {
+    return marketPrice(state, oracle);
+  } catch (error) {
+    if (error instanceof PriceRangeError) return oracle;
+    throw error;
+  }
+}
+
+type PriceRangeCode = 'BelowMin' | 'AboveMax';
+
+/** The contract reverts with this error, because no valid price exists. */
+export class PriceRangeError extends RangeError {
+  override readonly name = 'PriceRangeError';
+  readonly code: PriceRangeCode;
+
+  constructor(code: PriceRangeCode) {
+    super(code === 'BelowMin' ? 'the impact leaves no positive price' : 'the price after impact does not fit the contract');
+    this.code = code;
+  }
+}
+
+export function priceAfterImpact(oraclePrice: bigint, impactP: bigint): bigint {
+  const price = oraclePrice + (oraclePrice * impactP) / HUNDRED_PERCENT;
+  if (price <= 0n) throw new PriceRangeError('BelowMin');
+  if (price > MAX_PRICE) throw new PriceRangeError('AboveMax');
+  return price;
 }

@@ -1,7 +1,8 @@
-import type { FeeGroup } from '../market.js';
-import type { CollateralUnits, MarketView, TraderTerms } from './market-view.js';
-import { usdToCollateral } from './size.js';
+import type { BorrowingState, FeeGroup } from '../market.js';
+import { CONTRACTS_VERSION, type CollateralUnits, type MarketView, type StoredTrade, type TraderTerms } from './market-view.js';
+import { positionSizeCollateral, usdToCollateral } from './size.js';
 import { E18, E3, HUNDRED_PERCENT, maximum } from './units.js';
+import { accruedFunding } from './funding.js';
 
 /** The minimum collateral of an opening, in multiples of the minimum fee. */
 const MIN_OPENING_FEES = 5n;
@@ -43,3 +44,46 @@ export function minGovFee(input: Pick<TradingFeeInput, 'market' | 'feeMultiplier
 
 export const liquidationFee = (fees: FeeGroup, collateralAmount: bigint): bigint =>
   (collateralAmount * fees.totalLiqCollateralFeeP) / HUNDRED_PERCENT;
+
+/** The accumulators a trade started from, 1e20 percent × price. */
+interface InitialAccumulators {
+  readonly fundingP: bigint;
+  readonly borrowingP: bigint;
+}
+
+/** Collateral units; positive costs the trader. Without v1 borrowing fees, which are read from the contract. */
+export interface HoldingFees {
+  readonly funding: bigint;
+  readonly borrowing: bigint;
+  readonly total: bigint;
+}
+
+/** What has accrued on a trade and is not yet realised. Funding is for trades since v10 only. */
+export function holdingFees(
+  { state, collateral }: Pick<MarketView, 'state' | 'collateral'>,
+  trade: Pick<StoredTrade, 'long' | 'collateralAmount' | 'leverage' | 'openPrice' | 'contractsVersion'>,
+  at: { readonly initial: InitialAccumulators; readonly timestamp: bigint; readonly price: bigint },
+): HoldingFees {
+  const position = { positionSizeCollateral: positionSizeCollateral(trade), openPrice: trade.openPrice };
+  const { longP, shortP } = accruedFunding(state, { timestamp: at.timestamp, price: at.price, collateral });
+  const fundingP = { accumulatorP: trade.long ? longP : shortP, initialAccumulatorP: at.initial.fundingP };
+  const funding = trade.contractsVersion < CONTRACTS_VERSION.v10 ? 0n : accumulatedFee({ ...position, ...fundingP });
+  const accumulatorP = accruedBorrowingP(state.borrowing, at);
+  const borrowing = accumulatedFee({ ...position, accumulatorP, initialAccumulatorP: at.initial.borrowingP });
+  return { funding, borrowing, total: funding + borrowing };
+}
+
+/** Accumulator (1e20 percent × price) at a moment; both sides pay the same. */
+export function accruedBorrowingP(state: BorrowingState, at: { readonly timestamp: bigint; readonly price: bigint }): bigint {
+  return state.accBorrowingFeeP + state.borrowingRatePerSecondP * (at.timestamp - state.lastBorrowingUpdateTs) * at.price;
+}
+
+/** Fee in collateral units of a position between two accumulator values; positive costs the trader. Funding uses the same rule. */
+export function accumulatedFee(input: {
+  readonly positionSizeCollateral: bigint;
+  readonly openPrice: bigint;
+  readonly accumulatorP: bigint;
+  readonly initialAccumulatorP: bigint;
+}): bigint {
+  return (input.positionSizeCollateral * (input.accumulatorP - input.initialAccumulatorP)) / input.openPrice / HUNDRED_PERCENT;
+}

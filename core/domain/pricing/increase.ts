@@ -1,16 +1,14 @@
 import { divideInteger } from '../decimal.js';
 import { maxLeverageOf } from '../market.js';
 import { firstReason, type CancelReason } from './cancel-reason.js';
-import { counterTradeExcess } from './counter-trade.js';
-import { effectiveLeverage } from './effective-leverage.js';
-import { openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
-import { isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
+import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
+import { effectiveLeverage } from './leverage-update.js';
+import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
 import { tradingFee } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';
 import type { StoredTrade, TradeAccount } from './market-view.js';
 import { pnlPercentP, rawPnl } from './pnl.js';
 import { positionSizeCollateral } from './size.js';
-import { isWithinSlippage } from './slippage.js';
 import { E3, multiplyDivideUp } from './units.js';
 
 export interface IncreaseRequest {

@@ -2,7 +2,7 @@ import type { LiquidationParams } from '../market.js';
 import { tradingFee } from './fees.js';
 import { CONTRACTS_VERSION, type ContractsVersion, type MarketView, type TradeAccount, type TraderTerms } from './market-view.js';
 import { positionSizeCollateral } from './size.js';
-import { pairSpreadP } from './spread.js';
+import { pairSpreadP } from './execution-price.js';
 import { E18, E3, HUNDRED_PERCENT, P10, maximum, minimum } from './units.js';
 
 const LEGACY_THRESHOLD_P = 90n * P10;

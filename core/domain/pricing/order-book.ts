@@ -1,13 +1,11 @@
 import { divideInteger } from '../decimal.js';
 import type { DepthSide } from '../market.js';
-import { WHOLE_SHARE } from './depth-bands.js';
+import { effectiveVolumeUsd, impactFactor, WHOLE_SHARE } from './volume-impact.js';
 import { openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
-import { exposureRoom, type GroupOpenInterest } from './exposure.js';
-import { PriceRangeError } from './price-after-impact.js';
+import { exposureRoom, PriceRangeError, type GroupOpenInterest } from './exposure.js';
 import { MAX_OPEN_LOSS_P, openLossP } from './predict-open.js';
 import { collateralToUsd, usdToCollateral } from './size.js';
 import { E18, HUNDRED_PERCENT } from './units.js';
-import { effectiveVolumeUsd, impactFactor } from './volume-impact.js';
 
 /** Level prices have twelve more digits than the contract's, so that their average equals its prices to the last digit. */
 export const BOOK_PRICE_SCALE = 22;

@@ -1,13 +1,11 @@
 import { maxLeverageOf } from '../market.js';
 import { firstReason, type CancelReason } from './cancel-reason.js';
-import { counterTradeExcess } from './counter-trade.js';
-import { openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
-import { isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
+import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
+import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
 import { minOpeningCollateral, tradingFee } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';
 import { CONTRACTS_VERSION, EMPTY_ACCOUNT } from './market-view.js';
 import { positionSizeCollateral } from './size.js';
-import { isWithinSlippage } from './slippage.js';
 import { E3, P10, multiplyDivideUp } from './units.js';
 
 /** Spread and volume impact may cost an opening at most this share of its collateral. */

@@ -1,4 +1,4 @@
-import { DEFAULT_CLOSING_SLIPPAGE_P } from '../pricing/slippage.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../pricing/execution-price.js';
 import type { ExchangeOrder } from './exchange-order.js';
 import { slippageTo } from './price-bound.js';
 

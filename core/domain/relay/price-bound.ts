@@ -1,4 +1,4 @@
-import { worstPrice } from '../pricing/slippage.js';
+import { worstPrice } from '../pricing/execution-price.js';
 
 const PERCENT = 100_000n;
 /** The maximum slippage ever sent to the contract, 1e3 percent. */

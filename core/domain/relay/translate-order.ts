@@ -1,5 +1,5 @@
 import type { OpenIntent, ProtectIntent } from '../intent.js';
-import { floorToLot } from '../lot.js';
+import { floorToLot } from '../decimal.js';
 import { collateralForBaseSize } from '../pricing/size.js';
 import type { OrderType } from '../order.js';
 import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';

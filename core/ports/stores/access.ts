@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Agent, AgentMode } from '../../domain/agent.js';
 import type { Address, Hex } from '../../types.js';
-import type { MasterType } from '../../access/typed-data.js';
+import type { MasterType } from '../../access/signature.js';
 
 /** A verified master message that is spent together with its effect: both are stored, or neither. */
 export interface MasterClaim {

@@ -1,4 +1,4 @@
-import type { HistogramCounts } from '../../observability/histogram.js';
+import type { HistogramCounts } from '../../observability/metrics.js';
 import type { RelayState } from './relay.js';
 
 /** Connections of this process to the database. */

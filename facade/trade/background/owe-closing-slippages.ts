@@ -1,5 +1,5 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/slippage.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
 import { wantedClosingSlippage } from '../../../core/domain/relay/closing-slippage.js';
 import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';

@@ -4,9 +4,8 @@ import type { ExchangeOrder, NettedTrade, TranslationContext } from '../../../co
 import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
 import { minRemainingCollateral } from '../../../core/domain/pricing/fees.js';
 import { marketView, type CollateralUnits } from '../../../core/domain/pricing/market-view.js';
-import { PriceRangeError } from '../../../core/domain/pricing/price-after-impact.js';
+import { markIn, PriceRangeError } from '../../../core/domain/pricing/exposure.js';
 import { collateralForBaseSize, entryBase, positionSizeCollateral } from '../../../core/domain/pricing/size.js';
-import { markIn } from '../../../core/domain/pricing/skew-impact.js';
 import type { LeverageSetting } from '../../../core/ports/stores/leverage.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { PositionFigures } from '../../../core/trading/find-position.js';

@@ -4,7 +4,7 @@ import type { Collateral } from '../../../core/domain/market.js';
 import type { Order, OrderStatus } from '../../../core/domain/order.js';
 import { positionSizeCollateral } from '../../../core/domain/pricing/size.js';
 import type { Leg } from '../../../core/domain/relay/exchange-order.js';
-import { capExceeded, checkMarket, utcDay } from '../../../core/domain/scope.js';
+import { capExceeded, checkMarket, utcDay } from '../../../core/domain/agent.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { marketName } from '../../../core/account/describe-order.js';

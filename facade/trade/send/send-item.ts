@@ -8,7 +8,7 @@ import { childRecords, legRecord, protectionId, recordOf } from './item-record.j
 import { oweClosingSlippages, owesClosingSlippage } from '../background/owe-closing-slippages.js';
 import { failed, isOnlyAgainstOpening, type Failure, type Prepared } from '../plan/plan-items.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { raiseQuotaAlert } from '../../../core/observability/alerts/rules.js';
+import { raiseQuotaAlert } from '../../../core/observability/alerts/raise.js';
 import type { QueuedJob } from '../../../core/ports/relayer.js';
 import { relayerOf, requestOf, sendWrite } from './send-write.js';
 import { storeLeg, type PreparedLeg } from '../plan/write-leg.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ENTRANCE_VARIABLES, accessSettings } from '../../../core/access/access-variables.js';
+import { accessSettings, ENTRANCE_VARIABLES } from '../../../core/access/access-variables.js';
 import { clientAddress } from '../../../core/access/client-address.js';
 
 const Variables = z.object(ENTRANCE_VARIABLES);

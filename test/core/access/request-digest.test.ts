@@ -1,10 +1,16 @@
 import { TypedDataEncoder, getBytes, keccak256 } from 'ethers';
 import fc from 'fast-check';
-import { loadKeccak } from '../../../core/adapters/crypto/keccak.js';
-import { createRequestDigest, type RequestDigest, type SignedRequest } from '../../../core/access/request-digest.js';
-import { EMPTY_BODY_HASH, REQUEST_FIELDS, signingDomain } from '../../../core/access/typed-data.js';
+import { loadKeccak } from '../../../core/adapters/crypto/load-crypto.js';
+import {
+  createRequestDigest,
+  EMPTY_BODY_HASH,
+  REQUEST_FIELDS,
+  signingDomain,
+  type Keccak,
+  type RequestDigest,
+  type SignedRequest,
+} from '../../../core/access/signature.js';
 import { CHAINS, chainBySlug, type ChainDefinition } from '../../../core/chains/chains.js';
-import type { Keccak } from '../../../core/access/signature.js';
 
 const SERVICE = 'Diamond Gateway';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { decodeCursor, encodeCursor, type PageScope } from '../../../core/account/page-cursor.js';
+import { decodeCursor, encodeCursor, type PageScope } from '../../../core/account/list-orders.js';
 import { GatewayError } from '../../../core/errors.js';
 
 const address = fc.bigInt({ min: 0n, max: 2n ** 160n - 1n }).map((value) => `0x${value.toString(16).padStart(40, '0')}`);

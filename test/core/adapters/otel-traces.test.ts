@@ -1,11 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { Writable } from 'node:stream';
-import { createLogger } from '../../../core/adapters/telemetry/log.js';
+import { createLogger, createRequestScopes } from '../../../core/adapters/telemetry/log.js';
 import { openOtelTraces, type OtelTraces } from '../../../core/adapters/telemetry/otel-traces.js';
-import { createRequestScopes } from '../../../core/adapters/telemetry/request-scopes.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
-import { TRACING_VARIABLES, traceSettings, type TraceSettings } from '../../../core/config/tracing.js';
+import { traceSettings, TRACING_VARIABLES, type TraceSettings } from '../../../core/config/operator.js';
 import { z } from 'zod';
 import { startOtlpReceiver } from '../../harness/servers/otlp-receiver.js';
 

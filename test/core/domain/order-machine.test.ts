@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import type { DiamondLog } from '../../../core/domain/diamond-log.js';
-import { foldOrder } from '../../../core/domain/fold-order.js';
+import { foldOrder, NEXT, step, type OrderEvent } from '../../../core/domain/order-machine.js';
 import { interpretLogs } from '../../../core/domain/interpret-logs.js';
-import { NEXT, step, type OrderEvent } from '../../../core/domain/order-machine.js';
 import { ORDER_REASONS, ORDER_STATUSES, isLive, type Order } from '../../../core/domain/order.js';
 import { CANCEL_REASONS } from '../../../core/domain/pricing/cancel-reason.js';
 

@@ -1,8 +1,16 @@
 import fc from 'fast-check';
-import { HOLIDAYS, HOLIDAYS_KNOWN_UNTIL } from '../../../core/domain/holidays.js';
+import {
+  dayAfter,
+  FLAGS_FRESH_MS,
+  HOLIDAYS,
+  HOLIDAYS_KNOWN_UNTIL,
+  newYorkInstant,
+  newYorkTime,
+  nextOpen,
+  pairSession,
+  sessionOpen,
+} from '../../../core/domain/schedule.js';
 import { MARKET_GROUPS, type MarketConfig, type MarketGroup } from '../../../core/domain/market.js';
-import { dayAfter, newYorkInstant, newYorkTime } from '../../../core/domain/new-york-time.js';
-import { FLAGS_FRESH_MS, nextOpen, pairSession, sessionOpen } from '../../../core/domain/schedule.js';
 import { goldenMarket } from './pricing/fixture.js';
 
 const SEED = 20_260_315;

@@ -1,7 +1,17 @@
 import fc from 'fast-check';
-import { agentStatus, isExpired, type Agent, type Scope } from '../../../core/domain/agent.js';
+import {
+  agentStatus,
+  capExceeded,
+  checkLeverage,
+  checkMarket,
+  checkMayTrade,
+  isExpired,
+  isWithinCap,
+  utcDay,
+  type Agent,
+  type Scope,
+} from '../../../core/domain/agent.js';
 import { add, compare, decimal, parseDecimal } from '../../../core/domain/decimal.js';
-import { capExceeded, checkLeverage, checkMarket, checkMayTrade, isWithinCap, utcDay } from '../../../core/domain/scope.js';
 import { GatewayError } from '../../../core/errors.js';
 
 const scope = (changes: Partial<Scope> = {}): Scope => ({

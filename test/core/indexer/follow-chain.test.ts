@@ -1,5 +1,4 @@
-import { getOrder, listOpenOrders, listOrderHistory } from '../../../core/account/list-orders.js';
-import { listFills, type FillHistoryEntry } from '../../../core/account/list-fills.js';
+import { getOrder, listFills, listOpenOrders, listOrderHistory, type FillHistoryEntry } from '../../../core/account/list-orders.js';
 import { listPositions, type Position } from '../../../core/account/list-positions.js';
 import { listEvents } from '../../../core/account/list-events.js';
 import type { Order } from '../../../core/account/describe-order.js';

@@ -1,5 +1,4 @@
-import { listFills } from '../../../core/account/list-fills.js';
-import { listOrderHistory } from '../../../core/account/list-orders.js';
+import { listFills, listOrderHistory } from '../../../core/account/list-orders.js';
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import { listEvents } from '../../../core/account/list-events.js';
 import type { ChainControls } from '../../../sandbox/controls.js';

@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { ChainEvent, OrderKey } from '../../../core/domain/chain-event.js';
-import { foldOrder } from '../../../core/domain/fold-order.js';
+import { foldOrder } from '../../../core/domain/order-machine.js';
 import type { Order } from '../../../core/domain/order.js';
 import type { Address, Hex } from '../../../core/types.js';
-import { applyFresh, applyLate } from '../../../core/indexer/apply-events.js';
+import { applyFresh, applyLate, revertAbove } from '../../../core/indexer/apply-events.js';
 import type { Changes } from '../../../core/indexer/changes.js';
-import { revertAbove } from '../../../core/indexer/fold-again.js';
 import type { TrackingUnit } from '../../../core/ports/stores/tracking.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';

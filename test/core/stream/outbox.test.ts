@@ -1,5 +1,4 @@
-import { createConflated, mergeBy } from '../../../core/stream/conflate.js';
-import { createOutbox, type Outbox } from '../../../core/stream/outbox.js';
+import { createConflated, createOutbox, mergeBy, type Outbox } from '../../../core/stream/outbox.js';
 
 /** A connection that accepts messages only when the test flushes it. */
 function createConnection() {

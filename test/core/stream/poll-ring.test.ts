@@ -1,4 +1,4 @@
-import { createPollRing } from '../../../core/stream/poll-ring.js';
+import { createPollRing } from '../../../core/stream/refresh.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';
 
 describe('a ring of polls', () => {

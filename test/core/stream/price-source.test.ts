@@ -1,10 +1,9 @@
-import { createBus } from '../../../core/bus.js';
+import { AT_ONCE, createBus } from '../../../core/stream/bus.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import type { PricePoint } from '../../../core/domain/market.js';
 import { venueOf, type GatewayEvents, type Venue } from '../../../core/gateway.js';
-import type { Price } from '../../../core/markets/list-prices.js';
-import { createPriceSource, type PriceSource } from '../../../core/stream/price-source.js';
-import { AT_ONCE } from '../../../core/stream/topic.js';
+import type { Price } from '../../../core/markets/market-data.js';
+import { createPriceSource, type PriceSource } from '../../../core/stream/market-sources.js';
 import { eventually } from '../../harness/time/eventually.js';
 import type { TestVenue } from '../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../harness/venue/shared-venue.js';

@@ -1,5 +1,4 @@
-import { createHeartbeat } from '../../../core/stream/heartbeat.js';
-import { createMessageRate } from '../../../core/stream/message-rate.js';
+import { createHeartbeat, createMessageRate } from '../../../core/stream/connection.js';
 import { createRefresh } from '../../../core/stream/refresh.js';
 import { createShared } from '../../../core/stream/shared.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';

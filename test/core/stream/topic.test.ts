@@ -1,4 +1,4 @@
-import { AT_ONCE, createCrowdTopic } from '../../../core/stream/topic.js';
+import { AT_ONCE, createCrowdTopic } from '../../../core/stream/bus.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));

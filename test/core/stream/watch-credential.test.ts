@@ -1,9 +1,9 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { apiKeyHash } from '../../../core/access/api-keys.js';
-import { delegationTx } from '../../../core/access/delegation-transactions.js';
+import { delegationTx } from '../../../core/access/delegation.js';
 import { venueOf, type Gateway, type Venue } from '../../../core/gateway.js';
-import { watchCredential, DELEGATE_POLL_MS, type Credential } from '../../../core/stream/watch-credential.js';
+import { DELEGATE_POLL_MS, watchCredential, type Credential } from '../../../core/stream/venue-stream.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newAgentTrader, type AgentTrader } from '../../harness/traders/agent-trader.js';

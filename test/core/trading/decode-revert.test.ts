@@ -1,6 +1,6 @@
 import { BaseError, RpcRequestError } from 'viem';
 import { AbiCoder, Interface } from 'ethers';
-import { decodeRevert, revertOf } from '../../../core/adapters/evm/decode-revert.js';
+import { decodeRevert, revertOf } from '../../../core/adapters/evm/simulate.js';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 
 const contracts = new Interface(JSON.stringify(diamondAbi));

@@ -3,7 +3,7 @@ import type { KnexStore } from '../../../core/adapters/postgres/create-store.js'
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import type { Placed } from '../../../core/ports/stores/orders.js';
 import type { Address } from '../../../core/types.js';
-import { LANE_WAITS } from '../../../core/config/lane.js';
+import { LANE_WAITS } from '../../../core/config/relayer.js';
 import type { RelayPurpose } from '../../../core/ports/stores/relay.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { newTag, orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';

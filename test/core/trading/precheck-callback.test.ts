@@ -1,8 +1,7 @@
 import type { Opening } from '../../../core/trading/order-request.js';
 import { viewAt } from '../../../core/trading/precheck-callback.js';
 import type { OpeningFacts } from '../../../core/ports/simulation.js';
-import { exposureRoom } from '../../../core/domain/pricing/exposure.js';
-import { markIn } from '../../../core/domain/pricing/skew-impact.js';
+import { exposureRoom, markIn } from '../../../core/domain/pricing/exposure.js';
 import { E18 } from '../../../core/domain/pricing/units.js';
 import { goldenMarket, price, USDC } from '../domain/pricing/fixture.js';
 

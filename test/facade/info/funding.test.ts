@@ -1,4 +1,4 @@
-import { recordFunding, HOUR_MS } from '../../../core/markets/record-funding.js';
+import { HOUR_MS, recordFunding } from '../../../core/markets/funding.js';
 import { venueOf } from '../../../core/gateway.js';
 import { newTrader } from '../../harness/traders/chain-trader.js';
 import { price, usdc } from '../../harness/diamond/diamond-calls.js';

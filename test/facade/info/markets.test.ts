@@ -1,5 +1,5 @@
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
-import { INFO_TYPES } from '../../../facade/info/info-types.js';
+import { INFO_TYPES } from '../../../facade/info/info-handler.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
 import { HL_INFO_SCHEMAS } from '../../harness/hyperliquid/info-schemas.js';

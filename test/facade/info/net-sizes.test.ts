@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import type { ChainEvent, Executed, TradeFigures } from '../../../core/domain/chain-event.js';
-import { floorToLot } from '../../../core/domain/lot.js';
+import { floorToLot } from '../../../core/domain/decimal.js';
 import { entryBase } from '../../../core/domain/pricing/size.js';
-import { applyFresh } from '../../../core/indexer/apply-events.js';
-import { revertAbove } from '../../../core/indexer/fold-again.js';
+import { applyFresh, revertAbove } from '../../../core/indexer/apply-events.js';
 import { showExecutions } from '../../../facade/info/shown-fills.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 

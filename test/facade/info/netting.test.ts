@@ -1,10 +1,8 @@
 import fc from 'fast-check';
-import { formatDecimal } from '../../../core/domain/decimal.js';
+import { decimal, floorToLot, formatDecimal } from '../../../core/domain/decimal.js';
 import type { HeldTrade } from '../../../facade/info/account-state.js';
-import { netPositions } from '../../../facade/info/netting.js';
-import { floorToLot } from '../../../core/domain/lot.js';
+import { netPositions } from '../../../facade/info/clearinghouse.js';
 import { formatTick, formatExact, withPoint } from '../../../facade/format.js';
-import { decimal } from '../../../core/domain/decimal.js';
 import { unitsFor, type Asset } from '../../../facade/universe.js';
 
 const E18 = 10n ** 18n;

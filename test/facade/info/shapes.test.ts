@@ -3,7 +3,7 @@ import { hlInfo } from '../../harness/hyperliquid/info.js';
 import { HL_SOCKET_SCHEMAS } from '../../harness/hyperliquid/socket-schemas.js';
 import type { TestVenue } from '../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../harness/venue/shared-venue.js';
-import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscription-types.js';
+import { SUBSCRIPTION_NAMES } from '../../../facade/ws/subscriptions.js';
 
 /** The shapes that everything clients see is held to are worth as much as what they refuse. */
 

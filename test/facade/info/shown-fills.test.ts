@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { floorToLot } from '../../../core/domain/lot.js';
+import { floorToLot } from '../../../core/domain/decimal.js';
 import { joinFills, type ShownFill } from '../../../facade/info/fills.js';
 import { excessId, fillOfExcess, showExecutions, type Execution } from '../../../facade/info/shown-fills.js';
 

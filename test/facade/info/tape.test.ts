@@ -1,4 +1,4 @@
-import type { MarketTrade } from '../../../core/domain/market-trade.js';
+import type { MarketTrade } from '../../../core/domain/market.js';
 import type { Venue } from '../../../core/gateway.js';
 import { showTrade } from '../../../facade/info/tape.js';
 import type { Asset } from '../../../facade/universe.js';

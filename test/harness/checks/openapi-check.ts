@@ -1,6 +1,6 @@
 import { openApiDocument, type OpenApiDocument, type OperationObject } from '../../../native-api/openapi.js';
 import { OPERATIONS } from '../../../native-api/operations/index.js';
-import { encoderOf } from '../../../native-api/wire/encoder.js';
+import { encoderOf } from '../../../native-api/wire/codec.js';
 import { schemaProblems } from './json-schema.js';
 
 interface Documented {

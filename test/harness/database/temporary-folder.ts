@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdir, readdir, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { findIdentity, formatIdentity, isAlive, ownIdentity } from '../../../core/adapters/postgres/embedded/process-identity.js';
+import { findIdentity, formatIdentity, isAlive, ownIdentity } from '../../../core/adapters/postgres/embedded/occupancy.js';
 
 /**
  * A private folder for data that ends with this process. Its name says whose it is, so that the next one to come removes what a killed process

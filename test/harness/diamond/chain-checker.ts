@@ -7,7 +7,7 @@ import { venueOf, type Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 import { isWithdrawal } from '../../../core/domain/chain-event.js';
 import { formatDecimal } from '../../../core/domain/decimal.js';
-import { foldOrder } from '../../../core/domain/fold-order.js';
+import { foldOrder } from '../../../core/domain/order-machine.js';
 import { levelOf } from '../../../core/domain/level.js';
 import type { Order } from '../../../core/domain/order.js';
 import type { ChainTrader } from '../traders/chain-trader.js';

@@ -1,8 +1,7 @@
 import { Wallet } from 'ethers';
 import { createPublicClient, http } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
-import { lockName } from '../../../core/adapters/postgres/lease-keeper.js';
-import { followerName, laneName } from '../../../core/adapters/postgres/named-lease.js';
+import { followerName, laneName, lockName } from '../../../core/adapters/postgres/lease-keeper.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 import { openBooks } from '../../scenarios/gateway-process.js';

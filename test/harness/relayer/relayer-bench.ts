@@ -10,7 +10,7 @@ import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { RelayNode } from '../../../core/ports/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
-import { LANE_WAITS, type LaneWaits } from '../../../core/config/lane.js';
+import { LANE_WAITS, type LaneWaits } from '../../../core/config/relayer.js';
 import type { SignedJob } from '../../../relayer/lane-options.js';
 import { createWallet } from '../../../relayer/wallet.js';
 import type { ChainControls } from '../../../sandbox/controls.js';

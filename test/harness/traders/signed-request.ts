@@ -1,5 +1,5 @@
 import { Wallet, keccak256 } from 'ethers';
-import { REQUEST_FIELDS, signingDomain } from '../../../core/access/typed-data.js';
+import { REQUEST_FIELDS, signingDomain } from '../../../core/access/signature.js';
 import type { IncomingRequest } from '../../../core/access/authenticate.js';
 import type { ChainDefinition } from '../../../core/chains/chains.js';
 

@@ -4,7 +4,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
-import { LANE_DEFAULTS, type LaneConfig, type LaneWaits } from '../../../core/config/lane.js';
+import { LANE_DEFAULTS, type LaneConfig, type LaneWaits } from '../../../core/config/relayer.js';
 import { startGateway, startStore } from '../../../app/compose/gateway.js';
 import { createLifecycle } from '../../../app/lifecycle.js';
 import { listen } from '../../../http/listen.js';

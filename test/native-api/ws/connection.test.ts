@@ -1,6 +1,6 @@
 import net from 'node:net';
 import { once } from 'node:events';
-import type { Bus } from '../../../core/bus.js';
+import type { Bus } from '../../../core/stream/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../../core/gateway.js';
 import { createResponseCache } from '../../../http/response-cache.js';
 import { createIpLimits } from '../../../core/access/ip-limits.js';

@@ -1,11 +1,9 @@
 import type { RequestListener } from 'node:http';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import type { VenueStream } from '../../../core/stream/venue-stream.js';
-import { createStreams } from '../../../core/stream/venue-stream.js';
+import { createStreams, type VenueStream } from '../../../core/stream/venue-stream.js';
 import { listen } from '../../../http/listen.js';
 import { createSockets } from '../../../http/sockets.js';
-import { nativeSocket } from '../../../native-api/ws/native-socket.js';
-import { SESSION_LIMITS, type SessionLimits } from '../../../native-api/ws/session.js';
+import { nativeSocket, SESSION_LIMITS, type SessionLimits } from '../../../native-api/ws/session.js';
 
 export interface ServedSockets {
   readonly url: string;

@@ -1,7 +1,6 @@
 import { createCandleBook, type Candle, type CandleBook } from '../../../sandbox/backend/candles.js';
 import { createMarketHours } from '../../../sandbox/backend/market-hours.js';
-import { priceUnits } from '../../../sandbox/backend/price-grid.js';
-import { createPriceWalk, type PriceWalk } from '../../../sandbox/backend/price-walk.js';
+import { createPriceWalk, priceUnits, type PriceWalk } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
 import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 

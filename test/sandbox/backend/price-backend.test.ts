@@ -1,6 +1,6 @@
 import type { Hex } from 'viem';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
-import { priceUnits } from '../../../sandbox/backend/price-grid.js';
+import { priceUnits } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
 import { account } from '../../harness/diamond/bare-diamond.js';
 import { argsOf, controlCall, diamondCall, price } from '../../harness/diamond/diamond-calls.js';

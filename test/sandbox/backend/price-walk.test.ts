@@ -1,5 +1,4 @@
-import { createPriceWalk, type PriceWalk, type Tick } from '../../../sandbox/backend/price-walk.js';
-import { priceUnits } from '../../../sandbox/backend/price-grid.js';
+import { createPriceWalk, priceUnits, type PriceWalk, type Tick } from '../../../sandbox/backend/price-walk.js';
 import { SANDBOX_MARKETS } from '../../../sandbox/markets.js';
 import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 

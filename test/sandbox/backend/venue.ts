@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { createBackendFeed, type BackendFeed } from '../../../core/adapters/backend/backend-feed.js';
-import { endpointsOf } from '../../../core/adapters/backend/endpoints.js';
+import { endpointsOf } from '../../../core/adapters/backend/http.js';
 import { chainBySlug } from '../../../core/chains/chains.js';
 import { createMarketHours, type MarketHours } from '../../../sandbox/backend/market-hours.js';
 import { createPriceBackend, type PriceBackend } from '../../../sandbox/backend/price-backend.js';

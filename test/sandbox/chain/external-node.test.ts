@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { systemClock } from '../../../core/adapters/system/clock.js';
 import { createEngine, type RpcAnswer } from '../../../sandbox/chain/engine.js';
 import { createExternalNode } from '../../../sandbox/chain/external-node.js';
-import { answerRpc } from '../../../sandbox/chain/json-rpc.js';
+import { answerRpc } from '../../../sandbox/chain/rpc-server.js';
 import { alice, bob, CHAIN_ID, cleanUp, later, recordingLog, sign } from './fixture.js';
 
 afterEach(cleanUp);

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { answerRpc, type Dispatch } from '../../../sandbox/chain/json-rpc.js';
+import { answerRpc, type Dispatch } from '../../../sandbox/chain/rpc-server.js';
 
 const batch = (methods: readonly string[]): string =>
   JSON.stringify(methods.map((method, id) => ({ jsonrpc: '2.0', id, method, params: [] })));

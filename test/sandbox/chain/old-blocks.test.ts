@@ -1,6 +1,6 @@
 import type { Hex } from '../../../core/types.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
-import { createChainEvents } from '../../../sandbox/chain/chain-events.js';
+import { createChainEvents } from '../../../sandbox/chain/chain-node.js';
 import { openLedger } from '../../../sandbox/chain/open-ledger.js';
 import { alice, CHAIN_ID, cleanUp, EMITTER, later, recordingLog, send, startNode, topic } from './fixture.js';
 

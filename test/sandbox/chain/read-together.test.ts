@@ -1,5 +1,4 @@
-import type { Engine, EngineCall, RpcAnswer } from '../../../sandbox/chain/engine.js';
-import { readTogether } from '../../../sandbox/chain/read-together.js';
+import { readTogether, type Engine, type EngineCall, type RpcAnswer } from '../../../sandbox/chain/engine.js';
 
 const NONSENSE = 'nonsense';
 

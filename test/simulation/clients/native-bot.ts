@@ -2,7 +2,7 @@ import { Wallet } from 'ethers';
 import type { Hex } from '../../../core/types.js';
 import { authorization, signWith } from '../../harness/traders/master-wallet.js';
 import { signRequest } from '../../harness/traders/signed-request.js';
-import { signingDomain } from '../../../core/access/typed-data.js';
+import { signingDomain } from '../../../core/access/signature.js';
 import { ask, postJson, type HttpAnswer } from './http-client.js';
 import type { Surroundings, ClientRequest } from './surroundings.js';
 

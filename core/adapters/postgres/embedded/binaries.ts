@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { chmod, cp, lstat, mkdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import { StoreStartError } from '../store-start-error.js';
-import type { Account } from './account.js';
+import { StoreStartError } from '../faults.js';
+import type { Account } from './guard.js';
 import { codeOf, folderUnusable, halfMadeName, sweepHalfMade } from './home.js';
 
 const require = createRequire(import.meta.url);

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { StoreStartError } from '../store-start-error.js';
-import type { Account } from './account.js';
+import { stat } from 'node:fs/promises';
+import { StoreStartError } from '../faults.js';
 
 /**
  * Runs a command that cannot outlive this process. Two shells hold the reading end of a pipe from this process: however it ends, even by
@@ -94,4 +94,22 @@ function eachLine(stream: NodeJS.ReadableStream, take: (line: string) => void): 
     rest = lines.pop() ?? '';
     lines.forEach(take);
   });
+}
+
+/** PostgreSQL refuses to run as root, so root runs it as the unprivileged system account `nobody`. */
+const NOBODY = 65534;
+
+export interface Account {
+  readonly uid: number;
+  readonly gid: number;
+  /** True when we are root and become this account for the server. */
+  readonly switch: boolean;
+}
+
+/** The account that runs the server: ourselves, or for root the owner of existing data, or the account `nobody`. */
+export async function serverAccount(dataFolder: string): Promise<Account> {
+  const uid = process.getuid?.() ?? 0;
+  if (uid !== 0) return { uid, gid: process.getgid?.() ?? 0, switch: false };
+  const owner = await stat(dataFolder).catch(() => null);
+  return owner === null || owner.uid === 0 ? { uid: NOBODY, gid: NOBODY, switch: true } : { uid: owner.uid, gid: owner.gid, switch: true };
 }

@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { access, constants, lstat, mkdir, readdir, realpath, rm, chmod } from 'node:fs/promises';
 import path from 'node:path';
-import { StoreStartError } from '../store-start-error.js';
-import { findIdentity, formatIdentity, isAlive, ownIdentity } from './process-identity.js';
+import { StoreStartError } from '../faults.js';
+import { findIdentity, formatIdentity, isAlive, ownIdentity } from './occupancy.js';
 
 /** Data folder for root where the server's account cannot reach the configured one. Must not be cleaned up by the system. */
 const REACHABLE = '/var/lib/diamond-gateway';

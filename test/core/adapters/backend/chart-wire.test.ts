@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { Refused } from '../../../../core/adapters/backend/ask-upstream.js';
-import { readCandles } from '../../../../core/adapters/backend/chart-wire.js';
-import { ShapeError } from '../../../../core/adapters/backend/problems.js';
+import { readCandles } from '../../../../core/adapters/backend/charts.js';
+import { ShapeError } from '../../../../core/adapters/backend/wire.js';
 import { INTERVAL_MINUTES, MINUTE_MS, type Candle } from '../../../../core/domain/candle.js';
 
 const START = Date.UTC(2026, 0, 5);

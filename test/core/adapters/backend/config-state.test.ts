@@ -1,5 +1,5 @@
 import { createConfigState } from '../../../../core/adapters/backend/config-state.js';
-import { ShapeError } from '../../../../core/adapters/backend/problems.js';
+import { ShapeError } from '../../../../core/adapters/backend/wire.js';
 import { collateral, tradingVariables, type Wire } from './wire-fixtures.js';
 
 const NOW = Date.UTC(2026, 0, 6, 15, 1);

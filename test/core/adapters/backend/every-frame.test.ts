@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { createConfigState } from '../../../../core/adapters/backend/config-state.js';
-import { createPriceBook } from '../../../../core/adapters/backend/price-book.js';
-import { readPriceFrame } from '../../../../core/adapters/backend/price-frame.js';
+import { createPriceBook, readPriceFrame } from '../../../../core/adapters/backend/price-book.js';
 import { EVENT_NAMES } from '../../../../core/adapters/backend/wire-shape.js';
 import { until } from '../../../harness/time/eventually.js';
 import { createRig } from './harness.js';

@@ -1,4 +1,4 @@
-import { createFairQueue } from '../../../../core/adapters/backend/fair-queue.js';
+import { createFairQueue } from '../../../../core/adapters/backend/ask-upstream.js';
 
 const step = (): Promise<void> => Promise.resolve();
 

@@ -1,4 +1,4 @@
-import { readPriceFrame } from '../../../../core/adapters/backend/price-frame.js';
+import { readPriceFrame } from '../../../../core/adapters/backend/price-book.js';
 
 const tick = (pairIndex: number, price: bigint) => ({ pairIndex, price });
 

@@ -1,4 +1,4 @@
-import { createGate } from '../../../../core/adapters/backend/price-gate.js';
+import { createGate } from '../../../../core/adapters/backend/price-book.js';
 
 describe('a price far from the last one', () => {
   it('is not accepted while it is a single tick', () => {

@@ -1,6 +1,6 @@
 import { createUpstream as createAsker } from '../../../../core/adapters/backend/ask-upstream.js';
 import { createBackendFeed } from '../../../../core/adapters/backend/backend-feed.js';
-import { createBackoff } from '../../../../core/adapters/backend/backoff.js';
+import { createBackoff } from '../../../../core/adapters/backend/socket.js';
 import { createHttp, HttpFault } from '../../../../core/adapters/backend/http.js';
 import { chainBySlug } from '../../../../core/chains/chains.js';
 import { until } from '../../../harness/time/eventually.js';

@@ -1,4 +1,4 @@
-import type { MarketTrade } from '../../../../core/domain/market-trade.js';
+import type { MarketTrade } from '../../../../core/domain/market.js';
 import { GatewayError } from '../../../../core/errors.js';
 import { until } from '../../../harness/time/eventually.js';
 import { createRig, whileWaiting, type Rig } from './harness.js';

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { endpointsOf, type Endpoints } from '../../../../core/adapters/backend/endpoints.js';
+import { endpointsOf, type Endpoints } from '../../../../core/adapters/backend/http.js';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 type Stream = 'events' | 'prices';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { wireUnits } from '../../../../core/adapters/backend/wire-number.js';
+import { wireUnits } from '../../../../core/adapters/backend/wire.js';
 
 /** Independent of the parser: the digits of the text are moved by hand, without a regular expression or a division. */
 function movedByHand(text: string, scale: number): bigint {

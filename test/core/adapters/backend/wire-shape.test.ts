@@ -1,8 +1,8 @@
 import { createConfigState } from '../../../../core/adapters/backend/config-state.js';
-import { ShapeError } from '../../../../core/adapters/backend/problems.js';
+import { ShapeError } from '../../../../core/adapters/backend/wire.js';
 import { WIRE_KEYS } from '../../../../core/adapters/backend/sections.js';
 import { TRADING_VARIABLES_SHAPE, type WireShape } from '../../../../core/adapters/backend/wire-shape.js';
-import { compareShape } from '../../../../app/probe/compare-shape.js';
+import { compareShape } from '../../../../app/probe/probe-backend.js';
 import { tradingVariables, type Wire } from './wire-fixtures.js';
 
 const NOW = Date.UTC(2026, 0, 6, 15, 1);

@@ -2,10 +2,7 @@ import { createRequire } from 'node:module';
 import { SigningKey, Wallet, computeAddress, getBytes, hexlify, toBeHex } from 'ethers';
 import fc from 'fast-check';
 import { parseSignature, type Keccak, type Recover } from '../../../../core/access/signature.js';
-import { loadCrypto } from '../../../../core/adapters/crypto/load-crypto.js';
-import { loadKeccak } from '../../../../core/adapters/crypto/keccak.js';
-import { loadNativeRecover } from '../../../../core/adapters/crypto/native-recover.js';
-import { loadWasmRecover } from '../../../../core/adapters/crypto/wasm-recover.js';
+import { loadCrypto, loadKeccak, loadNativeRecover, loadWasmRecover } from '../../../../core/adapters/crypto/load-crypto.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { decodeEventLog, encodeAbiParameters, encodeEventTopics, type AbiEvent, type AbiParameter, type Hex } from 'viem';
 import { diamondAbi } from '../../../../core/adapters/evm/diamond-abi.js';
-import { eventDecoder } from '../../../../core/adapters/evm/event-decoder.js';
+import { eventDecoder } from '../../../../core/adapters/evm/logs.js';
 
 const EVENTS = diamondAbi.filter((item) => item.type === 'event') as readonly AbiEvent[];
 

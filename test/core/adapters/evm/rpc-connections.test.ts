@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
-import { exchange } from '../../../../core/adapters/evm/rpc-exchange.js';
-import { movedTo, rpcPlace } from '../../../../core/adapters/evm/rpc-place.js';
+import { exchange, movedTo, rpcPlace } from '../../../../core/adapters/evm/rpc-client.js';
 import {
   answer,
   closeFaultyNodes,
@@ -155,12 +154,11 @@ describe('many at once', () => {
 
   it('leave nothing open that keeps a process alive', async () => {
     const node = await startFaultyNode(answer);
-    const [place, client, system] = ['evm/rpc-place.ts', 'evm/rpc-post.ts', 'system/clock.ts'].map((name) =>
+    const [client, system] = ['evm/rpc-client.ts', 'system/clock.ts'].map((name) =>
       fileURLToPath(new URL(`../../../../core/adapters/${name}`, import.meta.url)),
     );
     const program = `
-      const { rpcPlace } = await import(${JSON.stringify(place)});
-      const { post } = await import(${JSON.stringify(client)});
+      const { post, rpcPlace } = await import(${JSON.stringify(client)});
       const { systemClock: clock } = await import(${JSON.stringify(system)});
       await Promise.all(Array.from({ length: 20 }, () => post(rpcPlace(${JSON.stringify(node.url)}), '{}', { timeoutMs: 60000, clock, isLarge: false })));
       await new Promise(setImmediate);

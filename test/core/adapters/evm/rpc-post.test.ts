@@ -1,9 +1,7 @@
 import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
-import { exchange } from '../../../../core/adapters/evm/rpc-exchange.js';
-import { rpcPlace } from '../../../../core/adapters/evm/rpc-place.js';
-import { post } from '../../../../core/adapters/evm/rpc-post.js';
+import { exchange, post, rpcPlace } from '../../../../core/adapters/evm/rpc-client.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { answer, closeFaultyNodes, RESULT, startBytes, startFaultyNode } from '../../../harness/servers/faulty-node.js';
 

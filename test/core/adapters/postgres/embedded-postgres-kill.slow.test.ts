@@ -7,7 +7,7 @@ import pg from 'pg';
 import { ROLE } from '../../../../core/adapters/postgres/embedded/cluster.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../../../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { makeTemporaryFolder } from '../../../harness/database/temporary-folder.js';
-import type { StoreStartError } from '../../../../core/adapters/postgres/store-start-error.js';
+import type { StoreStartError } from '../../../../core/adapters/postgres/faults.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Clock } from '../../../../core/ports/clock.js';
 import { eventually, until } from '../../../harness/time/eventually.js';

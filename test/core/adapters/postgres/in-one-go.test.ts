@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
-import { ask, askAll } from '../../../../core/adapters/postgres/pooled-query.js';
-import { statement, type Question } from '../../../../core/adapters/postgres/statement.js';
+import { ask, askAll, statement, type Question } from '../../../../core/adapters/postgres/statement.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { eventually } from '../../../harness/time/eventually.js';
 import { failureOf } from '../../../harness/checks/failure-of.js';

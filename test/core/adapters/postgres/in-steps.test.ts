@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
-import { inSteps, type Steps } from '../../../../core/adapters/postgres/pipelined-transaction.js';
-import { statement } from '../../../../core/adapters/postgres/statement.js';
+import { inSteps, statement, type Steps } from '../../../../core/adapters/postgres/statement.js';
 import { openDatabaseLine, type DatabaseProxy } from '../../../harness/process/database-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { failureOf } from '../../../harness/checks/failure-of.js';

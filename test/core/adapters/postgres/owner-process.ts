@@ -1,6 +1,6 @@
 /** A process that owns an embedded server, for tests that kill it: `tsx owner-process.ts <folder> [careless]`. It prints its events on stdout. */
 import { startEmbeddedPostgres } from '../../../../core/adapters/postgres/embedded/start-embedded-postgres.js';
-import { StoreStartError } from '../../../../core/adapters/postgres/store-start-error.js';
+import { StoreStartError } from '../../../../core/adapters/postgres/faults.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { LogFields, Logger } from '../../../../core/ports/log.js';
 

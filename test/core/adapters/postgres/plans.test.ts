@@ -13,8 +13,8 @@ import {
   UNRECLAIMED,
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
-import { FACTS } from '../../../../core/adapters/postgres/trader-facts.js';
-import { countFor } from '../../../../core/adapters/postgres/rules-sql.js';
+import { FACTS } from '../../../../core/adapters/postgres/exchange-sql.js';
+import { countFor } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 

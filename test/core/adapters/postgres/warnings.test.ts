@@ -9,7 +9,7 @@ const SCRIPT = `
   import { openDatabase } from '${STORE}/open-database.ts';
   import { reachDatabase } from '${STORE}/connect-database.ts';
   import { createLeaseKeeper } from '${STORE}/lease-keeper.ts';
-  import { listenToJournal } from '${STORE}/journal-listener.ts';
+  import { listenToJournal } from '${STORE}/journal-store.ts';
   import { systemClock } from '${STORE}/../system/clock.ts';
 
   const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log };

@@ -6,7 +6,7 @@ import {
   encodeBandOffsets,
   encodeDepthBands,
   encodeDepthSide,
-} from '../../../../core/domain/pricing/depth-bands.js';
+} from '../../../../core/domain/pricing/volume-impact.js';
 import { bandOffsets, depthSide, SEED } from './arbitraries.js';
 import { goldenSide } from './fixture.js';
 

@@ -1,8 +1,7 @@
-import { predictDecrease } from '../../../../core/domain/pricing/decrease.js';
+import { predictClose, predictDecrease } from '../../../../core/domain/pricing/predict-close.js';
 import { minRemainingCollateral } from '../../../../core/domain/pricing/fees.js';
 import { predictIncrease } from '../../../../core/domain/pricing/increase.js';
 import { collateralAtLeverage, predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
-import { predictClose } from '../../../../core/domain/pricing/predict-close.js';
 import { maximum, minimum } from '../../../../core/domain/pricing/units.js';
 import { TRADERS, type Receipt } from './differential-chain.js';
 import type { ActionPlan } from './differential-plan.js';

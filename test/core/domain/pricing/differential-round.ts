@@ -1,7 +1,7 @@
 import { CANCEL_REASONS } from '../../../../core/domain/pricing/cancel-reason.js';
 import type { PriceContext, PriceImpact } from '../../../../core/domain/pricing/execution-price.js';
 import { STANDARD_TERMS, type MarketView, type TraderTerms } from '../../../../core/domain/pricing/market-view.js';
-import { PriceRangeError } from '../../../../core/domain/pricing/price-after-impact.js';
+import { PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { maximum } from '../../../../core/domain/pricing/units.js';
 import type { DifferentialChain, Event, Receipt } from './differential-chain.js';
 import type { ActionPlan, RoundPlan } from './differential-plan.js';

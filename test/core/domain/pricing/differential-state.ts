@@ -1,5 +1,5 @@
 import { beforeV10InP10, type GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
-import { holdingFees } from '../../../../core/domain/pricing/holding-fees.js';
+import { holdingFees } from '../../../../core/domain/pricing/fees.js';
 import type { ContractsVersion, MarketView, Moment, StoredTrade, TradeAccount } from '../../../../core/domain/pricing/market-view.js';
 import { E18 } from '../../../../core/domain/pricing/units.js';
 import type { DifferentialChain } from './differential-chain.js';

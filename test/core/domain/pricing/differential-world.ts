@@ -1,4 +1,4 @@
-import { encodeBandOffsets, encodeDepthBands } from '../../../../core/domain/pricing/depth-bands.js';
+import { encodeBandOffsets, encodeDepthBands } from '../../../../core/domain/pricing/volume-impact.js';
 import { E18, P10 } from '../../../../core/domain/pricing/units.js';
 import { TRADERS, type DifferentialChain } from './differential-chain.js';
 import type { RoundPlan, Upheaval } from './differential-plan.js';

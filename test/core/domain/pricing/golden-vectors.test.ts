@@ -1,15 +1,20 @@
-import { accruedBorrowingP, accumulatedFee } from '../../../../core/domain/pricing/borrowing.js';
+import {
+  accruedBorrowingP,
+  accumulatedFee,
+  minFeeUsd,
+  minGovFee,
+  minOpeningCollateral,
+  tradingFee,
+} from '../../../../core/domain/pricing/fees.js';
 import { closingImpact } from '../../../../core/domain/pricing/execution-price.js';
-import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/decrease.js';
-import { minFeeUsd, minGovFee, minOpeningCollateral, tradingFee } from '../../../../core/domain/pricing/fees.js';
+import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
 import { accruedFunding } from '../../../../core/domain/pricing/funding.js';
 import { predictIncrease } from '../../../../core/domain/pricing/increase.js';
 import { collateralAtLeverage } from '../../../../core/domain/pricing/leverage-update.js';
 import { liquidationPriceFromFees, liquidationThresholdP } from '../../../../core/domain/pricing/liquidation.js';
 import { STANDARD_TERMS } from '../../../../core/domain/pricing/market-view.js';
-import { pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
+import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
 import { predictOpen } from '../../../../core/domain/pricing/predict-open.js';
-import { clampStopLoss } from '../../../../core/domain/pricing/stop-loss.js';
 import { E3, P10 } from '../../../../core/domain/pricing/units.js';
 import { averageOffsetP, depthImpactP } from '../../../../core/domain/pricing/volume-impact.js';
 import {

@@ -1,6 +1,12 @@
 import fc from 'fast-check';
-import { accruedFunding, APR_UNIT, aprMultipliers, fundingRates, fundingVelocity } from '../../../../core/domain/pricing/funding.js';
-import { hourlyRates } from '../../../../core/domain/pricing/hourly-rates.js';
+import {
+  accruedFunding,
+  APR_UNIT,
+  aprMultipliers,
+  fundingRates,
+  fundingVelocity,
+  hourlyRates,
+} from '../../../../core/domain/pricing/funding.js';
 import { E18, E8 } from '../../../../core/domain/pricing/units.js';
 import { magnitude, SEED } from './arbitraries.js';
 import { goldenMarket, price, USDC, withState } from './fixture.js';

@@ -1,13 +1,17 @@
 import fc from 'fast-check';
-import { closingImpact, openingImpact } from '../../../../core/domain/pricing/execution-price.js';
+import { closingImpact, isWithinSlippage, openingImpact, worstPrice } from '../../../../core/domain/pricing/execution-price.js';
 import { STANDARD_TERMS } from '../../../../core/domain/pricing/market-view.js';
-import { priceAfterImpact, PriceRangeError } from '../../../../core/domain/pricing/price-after-impact.js';
+import { marketPrice, priceAfterImpact, PriceRangeError, skewImpactP } from '../../../../core/domain/pricing/exposure.js';
 import { baseSizeForCollateral, collateralForBaseSize, collateralToUsd, usdToCollateral } from '../../../../core/domain/pricing/size.js';
-import { marketPrice, skewImpactP } from '../../../../core/domain/pricing/skew-impact.js';
-import { isWithinSlippage, worstPrice } from '../../../../core/domain/pricing/slippage.js';
 import { E18, P10 } from '../../../../core/domain/pricing/units.js';
-import { averageOffsetP, depthImpactP, volumeImpactP } from '../../../../core/domain/pricing/volume-impact.js';
-import { activeVolumeUsd, volumeAdded, windowIdAt } from '../../../../core/domain/pricing/volume-windows.js';
+import {
+  activeVolumeUsd,
+  averageOffsetP,
+  depthImpactP,
+  volumeAdded,
+  volumeImpactP,
+  windowIdAt,
+} from '../../../../core/domain/pricing/volume-impact.js';
 import { bandOffsets, collateral, depthSide, magnitude, marketWith, oraclePrice, SEED, terms } from './arbitraries.js';
 import {
   account,

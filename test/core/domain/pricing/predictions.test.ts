@@ -1,14 +1,12 @@
 import fc from 'fast-check';
-import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/decrease.js';
-import { effectiveLeverage } from '../../../../core/domain/pricing/effective-leverage.js';
+import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
+import { effectiveLeverage, predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
 import { predictIncrease } from '../../../../core/domain/pricing/increase.js';
-import { predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
 import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS, type MarketView } from '../../../../core/domain/pricing/market-view.js';
-import { pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
+import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
 import { predictOpen, type OpenRequest } from '../../../../core/domain/pricing/predict-open.js';
-import { PriceRangeError } from '../../../../core/domain/pricing/price-after-impact.js';
-import { clampStopLoss } from '../../../../core/domain/pricing/stop-loss.js';
+import { PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { E18, E3, MAX_LEVERAGE, P10 } from '../../../../core/domain/pricing/units.js';
 import { magnitude, marketWith, oraclePrice, SEED } from './arbitraries.js';
 import {

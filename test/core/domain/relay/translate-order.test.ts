@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { floorToLot } from '../../../../core/domain/lot.js';
-import { worstPrice } from '../../../../core/domain/pricing/slippage.js';
+import { floorToLot } from '../../../../core/domain/decimal.js';
+import { worstPrice } from '../../../../core/domain/pricing/execution-price.js';
 import type { ExchangeOrder, ExchangeStyle, NettedTrade, TranslationContext } from '../../../../core/domain/relay/exchange-order.js';
 import { boundBy, slippageTo } from '../../../../core/domain/relay/price-bound.js';
 import { translateOrder } from '../../../../core/domain/relay/translate-order.js';

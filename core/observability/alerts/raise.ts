@@ -1,0 +1,108 @@
+import { formatEther } from 'viem/utils';
+import type { ChainDefinition, ChainSlug } from '../../chains/chains.js';
+import type { Gateway, Venue } from '../../gateway.js';
+import type { Address } from '../../types.js';
+import type { Alerts } from './alerts.js';
+import { GuardrailError } from '../../config/rules.js';
+import type { RelayStore } from '../../ports/stores/relay.js';
+import type { Metrics } from '../metrics.js';
+import type { Clock } from '../../ports/clock.js';
+
+export interface UsedQuota {
+  readonly bound: number;
+  readonly used: number;
+  readonly freesAt: number;
+}
+
+/** Reports an opening that was rejected by the daily quota when it was to be stored. */
+export async function raiseQuotaAlert({ alerts }: Gateway, { definition }: Venue, trader: Address, error: unknown): Promise<void> {
+  if (error instanceof GuardrailError && error.refusal.rule === 'daily-transactions')
+    await alertQuota(alerts, definition, trader, error.refusal);
+}
+
+/** Once a day per trader: at the end of the quota either the quota is too small, or the bot misbehaves. */
+export async function alertQuota(
+  alerts: Alerts,
+  definition: ChainDefinition & { readonly slug: ChainSlug },
+  trader: Address,
+  { bound, used, freesAt }: UsedQuota,
+): Promise<void> {
+  await alerts.raiseAlert({
+    kind: 'quota-reached',
+    chain: definition.slug,
+    subject: trader,
+    message: `${trader} has used ${used} of ${bound} transactions of today on ${definition.name}: what this quota is for (docs/rules.md) is not sent for it until the day ends.`,
+    details: { trader, used, quota: bound },
+    expiresAt: freesAt,
+  });
+}
+
+type Named = ChainDefinition & { readonly slug: ChainSlug };
+
+const nameOf = ({ slug }: Named, wallet: Address) => ({ kind: 'budget-reached', chain: slug, subject: wallet }) as const;
+
+export async function alertBudget(
+  alerts: Alerts,
+  chain: Named,
+  used: { readonly wallet: Address; readonly spentWei: bigint; readonly budgetWei: bigint; readonly freesAt: number },
+): Promise<void> {
+  const { wallet, spentWei, budgetWei, freesAt } = used;
+  const figures = `${formatEther(spentWei)} of ${formatEther(budgetWei)} ${chain.nativeSymbol}`;
+  await alerts.raiseAlert({
+    ...nameOf(chain, wallet),
+    message: `The relayer wallet ${wallet} on ${chain.name} has spent ${figures} today: only cancels and closes are sent until the day ends or the wallet is topped up.`,
+    details: { spentWei: spentWei.toString(), budgetWei: budgetWei.toString() },
+    expiresAt: freesAt,
+  });
+}
+
+export const recoverBudget = (alerts: Alerts, chain: Named, wallet: Address): Promise<void> =>
+  alerts.recoverAlert(nameOf(chain, wallet), `The relayer wallet ${wallet} on ${chain.name} is within its budget again.`);
+
+/** Wraps the store: raises an alert when a lane is fenced because its key cannot be used, and recovers it afterwards. */
+export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
+  ...store,
+  // Before the write: a failed write is repeated by the caller, and the alert with it.
+  async storeLaneProblem(chain, wallet, problem) {
+    const name = { kind: 'key-trouble', chain, subject: wallet } as const;
+    if (problem?.cause !== 'key') await alerts.recoverAlert(name, `The wallet ${wallet} signs again.`);
+    else
+      await alerts.raiseAlert({
+        ...name,
+        message: `The wallet ${wallet} cannot sign: ${problem.reason}.`,
+        details: { reason: problem.reason },
+      });
+    await store.storeLaneProblem(chain, wallet, problem);
+  },
+});
+
+/** Clients may be able to cause rejections, so the alert is stored at most this often. */
+const RAISE_EVERY_MS = 60_000;
+/** The alert ends when no rejection followed for this long. */
+const LASTS_MS = 3_600_000;
+
+interface RejectionReport {
+  readonly metrics: Pick<Metrics, 'rejection'>;
+  readonly alerts: Alerts;
+  readonly clock: Clock;
+}
+
+/** Counts every unhandled rejection, and keeps one alert open while they occur. */
+export function reportRejections({ metrics, alerts, clock }: RejectionReport): (reason: unknown) => void {
+  let raisedAt: number | null = null;
+  return (reason) => {
+    metrics.rejection();
+    const now = clock.now();
+    if (raisedAt !== null && now >= raisedAt && now - raisedAt < RAISE_EVERY_MS) return;
+    raisedAt = now;
+    void alerts.raiseAlert({
+      kind: 'unhandled-rejection',
+      chain: 'all',
+      subject: 'process',
+      message: 'A task of the service failed without a handler; the log has its trace (process.unhandled-rejection).',
+      // An error's message may quote client input, its name does not.
+      details: { name: reason instanceof Error ? reason.name : typeof reason },
+      expiresAt: now + LASTS_MS,
+    });
+  };
+}

@@ -1,7 +1,0 @@
-import { assembleSandbox, type AssembleOptions, type Sandbox } from './assemble.js';
-import { layGround } from './ground.js';
-
-/** The whole sandbox in one call, where every module is loaded already. */
-export async function startSandbox(options: AssembleOptions): Promise<Sandbox> {
-  return assembleSandbox(options, await layGround(options));
-}
