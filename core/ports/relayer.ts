@@ -1,7 +1,6 @@
 import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from './stores/orders.js';
-import type { ExchangeRecord } from './stores/exchange.js';
-import type { Mined, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
+import type { Mined, PlacedItem, RelayedItem, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
 
@@ -39,8 +38,6 @@ export interface SendVerdict {
 export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {
   /** The wallet the write was simulated with; defaults to the trader's. */
   readonly wallet?: Address;
-  /** Stored with the job in one transaction. */
-  readonly record?: ExchangeRecord;
   /** For cancels: if a job for the same cancel is already under way, that job is returned. */
   readonly isOnce?: boolean;
 }
@@ -52,6 +49,9 @@ export interface QueuedJob {
   readonly handedOver: Promise<RelayJob>;
 }
 
+export type QueuedItem =
+  (Extract<PlacedItem, { kind: 'placed' }> & { readonly queued: readonly QueuedJob[] }) | Extract<PlacedItem, { kind: 'refused' }>;
+
 /** The relayer of one chain, as the facade uses it. */
 export interface Relayer {
   /** At least one, in lower case; the first is the one `GET /v1/{chain}` publishes as `relayer`. */
@@ -62,6 +62,8 @@ export interface Relayer {
   send(request: RequestToSend): Promise<QueuedJob>;
   /** Stores an order and its job in one transaction; an order that is not placed is not sent. */
   place(relayed: RelayedOrder): Promise<PlacedWith<QueuedJob>>;
+  /** The same for an order of several requests, or with TP/SL: all of it is stored in one transaction, or nothing. */
+  placeItem(item: RelayedItem): Promise<QueuedItem>;
   /** The lane's last send failure, if no send has succeeded since; null otherwise. */
   trouble(wallet: Address): string | null;
   /** Why the wallet takes no new jobs; null while it sends. Current on every replica within a second. */

@@ -211,41 +211,54 @@ const draftOf = (
 
 interface Naming {
   readonly clientId: string | null;
+  /** It replaces the order that may have this clientId. */
   readonly isInstead: boolean;
-  /** The trader's funds were read again after the cached figures were insufficient. */
-  readonly isFresh?: boolean;
 }
 
-/**
- * Stores the order of a leg. A cloid used by a past order stays with that order; ours is found by the exchange record. A live order
- * keeps its cloid, also against the same request sent twice at once, unless this leg replaces it.
- */
+/** Stores the order of a leg; a refused draft is tried again if it can be mended. */
 export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
   venue: Venue,
   { draft, write }: { readonly draft: Draft; readonly write: PreparedWrite },
-  { clientId, isInstead, isFresh = false }: Naming,
+  { clientId, isInstead }: Naming,
   place: (draft: Draft) => Promise<Stored | NotPlaced>,
 ): Promise<Stored> {
-  const placed = await place({ ...draft, order: { ...draft.order, clientId } });
-  switch (placed.kind) {
-    case 'placed':
-      return placed;
+  let next: Draft = { ...draft, order: { ...draft.order, clientId } };
+  for (let isFresh = false; ;) {
+    const placed = await place(next);
+    if (placed.kind === 'placed') return placed;
+    next = await mendDraft(venue, { draft: next, write }, placed, { isInstead, isFresh });
+    isFresh ||= placed.kind === 'short';
+  }
+}
+
+/**
+ * The draft to try next after a refusal; throws a refusal that stays. A cloid used by a past order stays with that order; ours is found by
+ * the exchange record. A live order keeps its cloid, also against the same request sent twice at once, unless this leg replaces it.
+ */
+export async function mendDraft(
+  venue: Venue,
+  { draft, write }: { readonly draft: Draft; readonly write: PreparedWrite },
+  refused: NotPlaced,
+  /** `isFresh`: the trader's funds were read again after the cached figures were insufficient. */
+  { isInstead, isFresh }: { readonly isInstead: boolean; readonly isFresh: boolean },
+): Promise<Draft> {
+  switch (refused.kind) {
     case 'known':
-      if (!isInstead && LIVE.has(placed.stored.order.status)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-      return storeLeg(venue, { draft, write }, { clientId: null, isInstead, isFresh }, place);
+      if (!isInstead && LIVE.has(refused.stored.order.status)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+      return { ...draft, order: { ...draft.order, clientId: null } };
     case 'over-cap':
-      throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
+      throw draft.spend?.capUsd ? capExceeded(draft.spend.capUsd, refused.spentUsd, draft.spend.usd) : new TypeError('no cap, yet passed');
     case 'too-many':
-      throw tooManyUnsent(venue, placed.earliestExpiry);
+      throw tooManyUnsent(venue, refused.earliestExpiry);
     case 'busy':
       throw new GatewayError('UNSUPPORTED', { reason: TRADE_BUSY });
     case 'short': {
       const funds = fundsOf(draft);
       const collateral = collateralOf(venue, funds.collateralIndex);
       const { trader } = draft.order;
-      if (isFresh) throw shortage(venue, trader, { ...leftOf(funds, placed), collateral, inner: write.inner });
-      const fresh = await freshFunds(venue, trader, collateral.address, { since: funds.askedAt, now: placed.askedAt });
-      return storeLeg(venue, { draft: { ...draft, funds: { ...funds, ...fresh } }, write }, { clientId, isInstead, isFresh: true }, place);
+      if (isFresh) throw shortage(venue, trader, { ...leftOf(funds, refused), collateral, inner: write.inner });
+      const fresh = await freshFunds(venue, trader, collateral.address, { since: funds.askedAt, now: refused.askedAt });
+      return { ...draft, funds: { ...funds, ...fresh } };
     }
   }
 }

@@ -38,13 +38,11 @@ export function childRecords(
   caller: AgentCaller,
   action: SignedAction,
   { asked: { children = [] }, legs }: Prepared,
-  stored: readonly (bigint | null)[],
-): ChildRecord[] {
-  const at = legs.findIndex(({ leg }) => leg.role === 'open');
-  const parentOrder = stored[at] ?? null;
-  const sizeBase = legs[at]?.leg.sizeBase ?? 0n;
-  if (parentOrder === null) return [];
-  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), parentOrder, sizeBase }));
+): Omit<ChildRecord, 'parentOrder'>[] {
+  const opening = legs.find(({ leg }) => leg.role === 'open');
+  if (opening === undefined) return [];
+  const { sizeBase } = opening.leg;
+  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase }));
 }
 
 /** The id under which the level is listed. A level that is set again at the same place is a new order. */

@@ -2,7 +2,6 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Venue } from '../../../core/gateway.js';
 import type { PreparedTransaction, PreparedWrite } from '../../../core/trading/prepare-transaction.js';
-import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import type { RelayedOrder, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { QueuedJob, Relayer } from '../../../core/ports/relayer.js';
 
@@ -16,16 +15,14 @@ export interface RelayedTransaction {
   /** Lets the relayer re-encode the job before signing. */
   readonly context: unknown;
   readonly purpose?: RelayPurpose;
-  /** The bot's order, if it is stored together with the job. */
-  readonly record?: ExchangeRecord;
   /** For a cancel: if the same one is already pending, it is awaited instead of sent twice. */
   readonly isOnce?: boolean;
 }
 
 /** Adds to the relayer's queue; resolves when the job is stored. */
 export function sendTransaction(venue: Venue, caller: AgentCaller, relayed: RelayedTransaction): Promise<QueuedJob> {
-  const { orderId, record, isOnce = false } = relayed;
-  return relayerOf(venue).send({ ...requestOf(caller, relayed), orderId, isOnce, ...(record && { record }) });
+  const { orderId, isOnce = false } = relayed;
+  return relayerOf(venue).send({ ...requestOf(caller, relayed), orderId, isOnce });
 }
 
 export function relayerOf({ relayer, definition }: Venue): Relayer {
@@ -36,7 +33,7 @@ export function relayerOf({ relayer, definition }: Venue): Relayer {
 /** The relayer request without its order. */
 export const requestOf = (
   { trader, sender }: AgentCaller,
-  { action, transaction, context, purpose = 'action' }: Omit<RelayedTransaction, 'orderId' | 'record' | 'isOnce'>,
+  { action, transaction, context, purpose = 'action' }: Omit<RelayedTransaction, 'orderId' | 'isOnce'>,
 ): RelayedOrder['request'] => ({
   trader,
   wallet: sender,
