@@ -1,6 +1,7 @@
 import type { AbiParameter } from 'viem';
 import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { CALL_NATURES, WRITE_FUNCTIONS, type CallNature } from '../core/chains/diamond-functions.js';
+import type { SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
@@ -9,14 +10,8 @@ const DELEGATED = { selector: WRITE_FUNCTIONS.delegatedTradingAction.selector, i
 const MULTICALL = { selector: WRITE_FUNCTIONS.multicall.selector, inputs: parseAbiParameters('bytes[]') };
 const SELECTOR_END = 10;
 
-export interface PolicySettings {
+export interface PolicySettings extends SigningPolicy {
   readonly maxGas: bigint;
-  /** Why the stored action does not prove the trader's request; null if it does. Absent: no check. */
-  readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
-  /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
-  readonly isExpired?: (action: SignedAction) => boolean;
-  /** The inner calls of the stored action, encoded again from it and the facts its translation used. */
-  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
   /** Why nothing new is signed with the wallet; null if signing is allowed. */
   readonly hold?: (wallet: Address) => string | null;
   /** The operator's rules for the trader; absent: everything is allowed. */

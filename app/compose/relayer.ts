@@ -20,14 +20,12 @@ import type { Relayer, RelayNode } from '../../core/ports/relayer.js';
 import { traceRelay } from '../../core/observability/trace-relay.js';
 import type { Tracer } from '../../core/observability/tracing.js';
 import type { RelayerConfig } from '../../core/config/relayer.js';
-import { namesTarget } from '../../facade/trade/names-target.js';
-import { reencode } from '../../facade/trade/reencode.js';
-import { createVerifyAction, expiryOf } from '../../facade/trade/verify-action.js';
+import { createSigningPolicy } from '../../facade/trade/signing-policy.js';
 import { givenRules } from '../../core/config/rules.js';
 import { alertBudget, recoverBudget } from '../../core/observability/alerts/budget.js';
 import { policyOf } from '../../core/config/policy-line.js';
 import { alertQuota } from '../../core/observability/alerts/rules.js';
-import type { RelayJob, RelayPurpose, RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayPurpose, RelayStore } from '../../core/ports/stores/relay.js';
 import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';
@@ -78,8 +76,6 @@ export function composeRelayer(
   { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
-  const unitsOf = createUnits(store, slug, clock);
-  const verify = createVerifyAction(crypto);
   log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
   return createRelayer({
     definition: chain,
@@ -105,14 +101,7 @@ export function composeRelayer(
         clock,
         onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
       }),
-      verify: (action, { purpose }) => verify(action, purpose, clock.now()),
-      isExpired: (action) => clock.now() > (expiryOf(action) ?? Infinity),
-      async reencode(action, job) {
-        if (isFlattening(job) && !facade.flattens) return [];
-        if (!(await namesTarget(store, chain, action, job))) return [];
-        const units = await unitsOf();
-        return reencode(action, job, (asset) => units.get(asset) ?? 1n);
-      },
+      ...createSigningPolicy({ store, chain, crypto, flattens: facade.flattens, clock }),
     },
     async onRefused({ orderId, purpose, trader }) {
       if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await store.orders.giveUp(slug, trader, orderId, clock.now());
@@ -137,27 +126,8 @@ function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayN
   return { wallets: signing, store: steps.store, node: steps.node };
 }
 
-/** How long units are cached: fixed units never change, only new ones are added. */
-const UNITS_KEPT_MS = 1_000;
-
-/** The contract's units per facade unit, by pair. */
-function createUnits(store: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
-  let kept: { readonly at: number; readonly units: Promise<ReadonlyMap<number, bigint>> } | null = null;
-  const read = async (): Promise<ReadonlyMap<number, bigint>> =>
-    new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
-  return async () => {
-    if (kept === null || clock.now() - kept.at >= UNITS_KEPT_MS) kept = { at: clock.now(), units: read() };
-    const { units } = kept;
-    return units.catch((error: unknown) => {
-      if (kept?.units === units) kept = null;
-      throw error;
-    });
-  };
-}
-
 /** A reclaim names the order it reclaims; jobs of these purposes name an order of their own. */
 const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
-const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
 
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 

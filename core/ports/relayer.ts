@@ -1,6 +1,16 @@
 import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from './stores/orders.js';
-import type { Mined, PlacedItem, RelayedItem, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
+import type {
+  Mined,
+  PlacedItem,
+  RelayedItem,
+  RelayedOrder,
+  RelayJob,
+  RelayRequest,
+  SignedAction,
+  LaneProblem,
+  LaneHealth,
+} from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
 
@@ -51,6 +61,16 @@ export interface QueuedJob {
 
 export type QueuedItem =
   (Extract<PlacedItem, { kind: 'placed' }> & { readonly queued: readonly QueuedJob[] }) | Extract<PlacedItem, { kind: 'refused' }>;
+
+/** What a stored action proves and means. Implemented by the front end that stored it, because it knows the form of the body. */
+export interface SigningPolicy {
+  /** Why the stored action does not prove the trader's request; null if it does. Absent: no check. */
+  readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
+  /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
+  readonly isExpired?: (action: SignedAction) => boolean;
+  /** The inner calls of the stored action, encoded again from it and the facts its translation used. */
+  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
+}
 
 /** The relayer of one chain, as the facade uses it. */
 export interface Relayer {
