@@ -21,7 +21,7 @@ import type { ReplaceJobContext } from './send/relay-modify.js';
 import type { RelayJob, SignedAction } from '../../core/ports/stores/relay.js';
 import { atRest } from './plan/plan-items.js';
 import type { OrderJobContext } from './send/send-item.js';
-import { termsOf } from './plan/write-leg.js';
+import { termsOf } from '../../core/trading/prepare-leg.js';
 import { ordersOf, type TradeAction, type WireOrder } from '../actions/trade.js';
 import { exchangeOrder } from './read-order.js';
 

@@ -11,7 +11,7 @@ import { GuardrailError } from '../../../core/config/rules.js';
 import { sizeUsd } from '../../../core/trading/rules-of-opening.js';
 import { withSlot } from './simulation-slots.js';
 import { beyondCap, type BeyondCap } from './stop-beyond-cap.js';
-import { prepareLeg, type PreparedLeg } from './write-leg.js';
+import { prepareLeg, type PreparedLeg } from '../../../core/trading/prepare-leg.js';
 
 /** One order of an action. */
 export interface ExchangeItem {

@@ -9,7 +9,8 @@ import type { RelayedLeg, SignedAction } from '../../../core/ports/stores/relay.
 import { raiseQuotaAlert } from '../../../core/observability/alerts/rules.js';
 import type { QueuedItem, QueuedJob } from '../../../core/ports/relayer.js';
 import { relayerOf, requestOf, sendWrite } from './send-write.js';
-import { mendDraft, storeLeg, type PreparedLeg } from '../plan/write-leg.js';
+import type { PreparedLeg } from '../../../core/trading/prepare-leg.js';
+import { mendDraft, storeLeg } from '../../../core/trading/prepare-order.js';
 
 /** Lets the relayer re-encode the job before signing. */
 export interface OrderJobContext {
