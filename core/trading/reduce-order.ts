@@ -11,8 +11,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { prepareClose, prepareCloses } from './close-position.js';
 import { exactUnits, invalid, priceUnits, SIZE_DECIMALS } from './exact-units.js';
 import { HAIR, isWhole, notWhole, prepareLevel, shownSize, type PreparedLevel } from './level-order.js';
-import { fingerprintOf } from './order-fingerprint.js';
-import { orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
+import { fingerprintOf, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
 import type { Draft } from '../ports/stores/orders.js';
 import type { PreparedWrite } from './prepare-transaction.js';
 

@@ -1,6 +1,6 @@
 import { amendOrder } from '../../core/trading/amend-order.js';
 import { closePosition } from '../../core/trading/close-position.js';
-import { forDelegate } from '../../core/trading/for-delegate.js';
+import { forDelegate } from '../../core/trading/prepare-transaction.js';
 import { submitOrder } from '../../core/trading/submit-order.js';
 import { updatePosition } from '../../core/trading/update-position.js';
 import { waitForOrder } from '../../core/trading/wait-for-order.js';
