@@ -37,8 +37,8 @@ type Journey = keyof typeof AT_MOST;
 const WARM_UP = 3;
 /** A file counts if it ran in all of them: a timer that fires meanwhile does so once. */
 const RUNS = 4;
-/** Longer than any period in which the gateway looks after itself. */
-const IDLE_MS = 12_000;
+/** Longer than any period in which the gateway looks after itself, and than the heartbeat of its sockets. */
+const IDLE_MS = 20_000;
 /** What a request leaves to be done after its answer is done by then. */
 const QUIET_MS = 1_500;
 
