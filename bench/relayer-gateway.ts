@@ -1,5 +1,6 @@
 import type { Environment } from '../core/config/config.js';
 import { built } from './built.js';
+import { createCoverage } from './coverage.js';
 import { createRecording } from './recording.js';
 
 const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
@@ -21,8 +22,13 @@ export interface Usage {
   readonly heap: number | null;
 }
 
-/** Between two `profile` messages all is recorded, and written to the file that the second one names. */
-export type UsageQuestion = 'cpu' | 'heap' | { readonly profile: string };
+/**
+ * Between two `profile` messages all is recorded, and written to the file that the second one names. `files` is answered with the source
+ * files that ran since it was asked last.
+ */
+export type UsageQuestion = 'cpu' | 'heap' | 'files' | { readonly profile: string };
+
+let ranSince: Promise<() => Promise<string[]>> | null = null;
 
 process.once('message', (variables) => void start(variables as Environment));
 process.once('disconnect', () => void lifecycle.end().finally(() => process.exit()));
@@ -38,6 +44,11 @@ async function start(variables: Environment): Promise<void> {
 }
 
 async function answer(question: UsageQuestion): Promise<void> {
+  if (question === 'files') {
+    ranSince ??= createCoverage();
+    process.send?.(await (await ranSince)());
+    return;
+  }
   if (typeof question === 'object') await record(question.profile);
   const { user, system } = process.cpuUsage();
   const usage: Usage = { cpu: user + system, heap: question === 'heap' ? heapUsed() : null };

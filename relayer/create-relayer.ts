@@ -113,15 +113,19 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     lookAtSwitches: () => board.refresh(),
     dailyBudget: () => parts.dailyBudget ?? 'unlimited',
     areDrillsAllowed: () => areDrillsAllowed,
-    async send({ record, isOnce = false, ...request }) {
+    async send({ isOnce = false, ...request }) {
       if (request.trader === null) throw new Error('The facade sends for traders only.');
       const wallet = request.wallet ?? (await walletFor(request.trader));
       const queued = { ...request, chain: slug, wallet };
-      return follow(isOnce ? (await store.queueOnce(queued, clock.now())).job : await store.queue(queued, clock.now(), record));
+      return follow(isOnce ? (await store.queueOnce(queued, clock.now())).job : await store.queue(queued, clock.now()));
     },
     async place(relayed) {
       const placed = await store.placeAndQueue(relayed);
       return placed.kind === 'placed' ? { ...placed, ...follow(placed.job) } : placed;
+    },
+    async placeItem(item) {
+      const placed = await store.placeItem(item);
+      return placed.kind === 'placed' ? { ...placed, queued: placed.jobs.map(follow) } : placed;
     },
     trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
     laneProblem: (wallet) => lanes.get(wallet)?.problem() ?? null,

@@ -1,43 +1,17 @@
 import type { AbiParameter } from 'viem';
-import { decodeAbiParameters, parseAbiParameters, toFunctionSelector } from 'viem/utils';
+import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
+import { CALL_NATURES, WRITE_FUNCTIONS, type CallNature } from '../core/chains/diamond-functions.js';
+import type { SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import type { JobNature, SigningGuard } from './signing-guard.js';
 
-/** The Diamond calls a signed action may become. None of them moves collateral to any address but the trader's. */
-const TRADING_CALLS = [
-  'openTrade((address,uint32,uint16,uint24,bool,bool,uint8,uint8,uint120,uint64,uint64,uint64,bool,uint160,uint24),uint16,address)',
-  'closeTradeMarket(uint32,uint64)',
-  'updateOpenOrder(uint32,uint64,uint64,uint64,uint16)',
-  'cancelOpenOrder(uint32)',
-  'updateTp(uint32,uint64)',
-  'updateSl(uint32,uint64)',
-  'updateMaxClosingSlippageP(uint32,uint16)',
-  'updateLeverage(uint32,uint24)',
-  'increasePositionSize(uint32,uint120,uint24,uint64,uint16)',
-  'decreasePositionSize(uint32,uint120,uint24,uint64)',
-  'cancelOrderAfterTimeout(uint32)',
-] as const;
-
-const selectorOf = (signature: string): string => toFunctionSelector(`function ${signature}`);
-const ALLOWED: ReadonlySet<string> = new Set(TRADING_CALLS.map(selectorOf));
-const named = (...names: readonly string[]): ReadonlySet<string> =>
-  new Set(TRADING_CALLS.filter((signature) => names.includes(signature.split('(', 1)[0] ?? '')).map(selectorOf));
-const OPENS = named('openTrade', 'increasePositionSize');
-const CLOSES = named('closeTradeMarket', 'decreasePositionSize');
-const CARES = named('updateOpenOrder', 'updateTp', 'updateSl', 'updateMaxClosingSlippageP', 'updateLeverage');
-const DELEGATED = { selector: selectorOf('delegatedTradingAction(address,bytes)'), inputs: parseAbiParameters('address, bytes') };
-const MULTICALL = { selector: selectorOf('multicall(bytes[])'), inputs: parseAbiParameters('bytes[]') };
+const DELEGATED = { selector: WRITE_FUNCTIONS.delegatedTradingAction.selector, inputs: parseAbiParameters('address, bytes') };
+const MULTICALL = { selector: WRITE_FUNCTIONS.multicall.selector, inputs: parseAbiParameters('bytes[]') };
 const SELECTOR_END = 10;
 
-export interface PolicySettings {
+export interface PolicySettings extends SigningPolicy {
   readonly maxGas: bigint;
-  /** Why the stored action does not prove the trader's request; null if it does. Absent: no check. */
-  readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
-  /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
-  readonly isExpired?: (action: SignedAction) => boolean;
-  /** The inner calls of the stored action, encoded again from it and the facts its translation used. */
-  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
   /** Why nothing new is signed with the wallet; null if signing is allowed. */
   readonly hold?: (wallet: Address) => string | null;
   /** The operator's rules for the trader; absent: everything is allowed. */
@@ -60,11 +34,12 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   if (job.purpose === 'action' && isExpired?.(action)) return { reason: 'too-late', note: EXPIRED };
   const inner = innerCall(job);
   if (inner === null) return broken('it is no delegated call for its trader');
-  const selectors = callsOf(inner).map((call) => call.slice(0, SELECTOR_END));
-  if (!selectors.every((selector) => ALLOWED.has(selector))) return broken('it calls something that is not on the list');
+  const natures = callsOf(inner).map((call) => CALL_NATURES.get(call.slice(0, SELECTOR_END)) ?? null);
+  // None of the listed calls moves collateral to any address but the trader's.
+  if (natures.includes(null)) return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
   if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return broken('it is not what the signed action means');
-  const nature = natureOf(job, selectors);
+  const nature = natureOf(job, natures);
   if (nature === null) return null;
   return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
 }
@@ -76,12 +51,12 @@ const EXPIRED = 'Action already expired';
 const broken = (note: string): Refusal => ({ reason: 'policy', note });
 
 /** Null for recovery jobs of the service itself: nothing blocks them. Setting slippage in a close or removing a TP/SL in a cancel is ignored. */
-function natureOf({ purpose, context }: RelayJob, selectors: readonly string[]): JobNature | null {
-  if (selectors.some((selector) => OPENS.has(selector))) return 'opens';
+function natureOf({ purpose, context }: RelayJob, natures: readonly (CallNature | null)[]): JobNature | null {
+  if (natures.includes('opens')) return 'opens';
   if (purpose !== 'action') return null;
-  if (selectors.some((selector) => CLOSES.has(selector))) return 'exits';
+  if (natures.includes('closes')) return 'exits';
   const isCancel = (context as { readonly kind?: unknown } | null)?.kind === 'cancel';
-  return !isCancel && selectors.some((selector) => CARES.has(selector)) ? 'cares' : 'exits';
+  return !isCancel && natures.includes('cares') ? 'cares' : 'exits';
 }
 
 function innerCall({ data, trader }: RelayJob): Hex | null {

@@ -1,7 +1,8 @@
 import type { Crypto } from '../../core/access/signature.js';
 import { loadNativeSigning } from '../../core/adapters/crypto/load-crypto.js';
 import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
-import { ConfigError, type ChainConfig } from '../../core/config/config.js';
+import { ConfigError } from '../../core/config/config.js';
+import type { ChainConfig } from '../../core/config/chain.js';
 import type { FacadeSettings } from '../../core/config/facade.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { Metrics } from '../../core/observability/metrics.js';
@@ -18,12 +19,10 @@ import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
 import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
 import type { Relayer, RelayNode } from '../../core/ports/relayer.js';
 import type { Tracer } from '../../core/observability/tracing.js';
-import { namesTarget } from '../../facade/trade/names-target.js';
-import { reencode } from '../../facade/trade/reencode.js';
-import { createVerifyAction, expiryOf } from '../../facade/trade/verify-action.js';
+import { createSigningPolicy } from '../../facade/trade/signing-policy.js';
 import { givenRules } from '../../core/config/rules.js';
 import { policyOf } from '../../core/config/summary.js';
-import type { RelayJob, RelayPurpose, RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayPurpose, RelayStore } from '../../core/ports/stores/relay.js';
 import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
 import { createSigningGuard } from '../../relayer/signing-guard.js';
@@ -74,8 +73,6 @@ export function composeRelayer(
   { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
-  const unitsOf = createUnits(store, slug, clock);
-  const verify = createVerifyAction(crypto);
   log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
   return createRelayer({
     definition: chain,
@@ -101,14 +98,7 @@ export function composeRelayer(
         clock,
         onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
       }),
-      verify: (action, { purpose }) => verify(action, purpose, clock.now()),
-      isExpired: (action) => clock.now() > (expiryOf(action) ?? Infinity),
-      async reencode(action, job) {
-        if (isFlattening(job) && !facade.flattens) return [];
-        if (!(await namesTarget(store, chain, action, job))) return [];
-        const units = await unitsOf();
-        return reencode(action, job, (asset) => units.get(asset) ?? 1n);
-      },
+      ...createSigningPolicy({ store, chain, crypto, flattens: facade.flattens, clock }),
     },
     async onRefused({ orderId, purpose, trader }) {
       if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await store.orders.giveUp(slug, trader, orderId, clock.now());
@@ -133,27 +123,8 @@ function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayN
   return { wallets: signing, store: steps.store, node: steps.node };
 }
 
-/** How long units are cached: fixed units never change, only new ones are added. */
-const UNITS_KEPT_MS = 1_000;
-
-/** The contract's units per facade unit, by pair. */
-function createUnits(store: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
-  let kept: { readonly at: number; readonly units: Promise<ReadonlyMap<number, bigint>> } | null = null;
-  const read = async (): Promise<ReadonlyMap<number, bigint>> =>
-    new Map((await store.facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
-  return async () => {
-    if (kept === null || clock.now() - kept.at >= UNITS_KEPT_MS) kept = { at: clock.now(), units: read() };
-    const { units } = kept;
-    return units.catch((error: unknown) => {
-      if (kept?.units === units) kept = null;
-      throw error;
-    });
-  };
-}
-
 /** A reclaim names the order it reclaims; jobs of these purposes name an order of their own. */
 const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
-const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
 
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 

@@ -3,31 +3,6 @@
 export const DIAMOND_ABI = [
   {
     type: 'function',
-    name: 'setTradingDelegate',
-    stateMutability: 'nonpayable',
-    inputs: [{ name: 'delegate', type: 'address' }],
-    outputs: [],
-  },
-  { type: 'function', name: 'removeTradingDelegate', stateMutability: 'nonpayable', inputs: [], outputs: [] },
-  {
-    type: 'function',
-    name: 'delegatedTradingAction',
-    stateMutability: 'nonpayable',
-    inputs: [
-      { name: 'trader', type: 'address' },
-      { name: 'callData', type: 'bytes' },
-    ],
-    outputs: [{ type: 'bytes' }],
-  },
-  {
-    type: 'function',
-    name: 'multicall',
-    stateMutability: 'nonpayable',
-    inputs: [{ name: 'data', type: 'bytes[]' }],
-    outputs: [{ name: 'results', type: 'bytes[]' }],
-  },
-  {
-    type: 'function',
     name: 'openTrade',
     stateMutability: 'nonpayable',
     inputs: [
@@ -64,6 +39,28 @@ export const DIAMOND_ABI = [
     inputs: [
       { name: 'index', type: 'uint32' },
       { name: 'expectedPrice', type: 'uint64' },
+    ],
+    outputs: [],
+  },
+  {
+    type: 'function',
+    name: 'decreasePositionSize',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'index', type: 'uint32' },
+      { name: 'collateralDelta', type: 'uint120' },
+      { name: 'leverageDelta', type: 'uint24' },
+      { name: 'expectedPrice', type: 'uint64' },
+    ],
+    outputs: [],
+  },
+  {
+    type: 'function',
+    name: 'updateLeverage',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'index', type: 'uint32' },
+      { name: 'newLeverage', type: 'uint24' },
     ],
     outputs: [],
   },
@@ -113,33 +110,36 @@ export const DIAMOND_ABI = [
   },
   {
     type: 'function',
-    name: 'updateLeverage',
-    stateMutability: 'nonpayable',
-    inputs: [
-      { name: 'index', type: 'uint32' },
-      { name: 'newLeverage', type: 'uint24' },
-    ],
-    outputs: [],
-  },
-  {
-    type: 'function',
-    name: 'decreasePositionSize',
-    stateMutability: 'nonpayable',
-    inputs: [
-      { name: 'index', type: 'uint32' },
-      { name: 'collateralDelta', type: 'uint120' },
-      { name: 'leverageDelta', type: 'uint24' },
-      { name: 'expectedPrice', type: 'uint64' },
-    ],
-    outputs: [],
-  },
-  {
-    type: 'function',
     name: 'cancelOrderAfterTimeout',
     stateMutability: 'nonpayable',
     inputs: [{ name: 'orderIndex', type: 'uint32' }],
     outputs: [],
   },
+  {
+    type: 'function',
+    name: 'multicall',
+    stateMutability: 'nonpayable',
+    inputs: [{ name: 'data', type: 'bytes[]' }],
+    outputs: [{ name: 'results', type: 'bytes[]' }],
+  },
+  {
+    type: 'function',
+    name: 'delegatedTradingAction',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'trader', type: 'address' },
+      { name: 'callData', type: 'bytes' },
+    ],
+    outputs: [{ type: 'bytes' }],
+  },
+  {
+    type: 'function',
+    name: 'setTradingDelegate',
+    stateMutability: 'nonpayable',
+    inputs: [{ name: 'delegate', type: 'address' }],
+    outputs: [],
+  },
+  { type: 'function', name: 'removeTradingDelegate', stateMutability: 'nonpayable', inputs: [], outputs: [] },
   {
     type: 'function',
     name: 'getTradingDelegate',

@@ -3,6 +3,7 @@ import { encodeFunctionData, parseAbi } from 'viem/utils';
 import { fromNode } from '../ports/from-node.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
+import { WRITE_FUNCTIONS } from '../chains/diamond-functions.js';
 import type { ChainDefinition } from '../chains/chains.js';
 import type { TransactionRequest } from '../errors.js';
 
@@ -80,7 +81,7 @@ function ask(venue: Venue, trader: Address): Promise<Address | null> {
 
 const askChain = ({ chain }: Venue, trader: Address): Promise<Address | null> => fromNode(chain.delegateOf(trader));
 
-const abi = parseAbi(['function setTradingDelegate(address delegate)', 'function removeTradingDelegate()']);
+const abi = parseAbi([WRITE_FUNCTIONS.setTradingDelegate.signature, WRITE_FUNCTIONS.removeTradingDelegate.signature]);
 
 /** Transactions that only the trader's own wallet can send. */
 export const delegationTx = ({ diamond, chainId }: ChainDefinition, delegate: Address): TransactionRequest => ({

@@ -1,34 +1,136 @@
 import type { Hex } from '../types.js';
 
 /**
- * Every function of the Diamond that the gateway calls, with its selector. They are checked at start, because a facet may be missing on a
- * chain or removed by an upgrade. Tests compare the list with the encoders and the ABI.
+ * Every function of the Diamond that the gateway calls. The encoder, the relayer's policy, the checks at start and the ABI read these rows;
+ * tests compare them with the contracts, the client's verifier and the script that verifies proofs. A facet may be missing on a chain or
+ * removed by an upgrade.
  */
 
+/** A struct that signatures name. */
+export const TRADE_STRUCT =
+  'struct Trade { address user; uint32 index; uint16 pairIndex; uint24 leverage; bool long; bool isOpen; uint8 collateralIndex; uint8 tradeType; uint120 collateralAmount; uint64 openPrice; uint64 tp; uint64 sl; bool isCounterTrade; uint160 positionSizeToken; uint24 __placeholder }';
+
+/** What a trading call does: creates or increases risk · closes · changes an order, a level or the margin · only takes something back. */
+export type CallNature = 'opens' | 'closes' | 'cares' | 'cancels';
+
 interface WriteFunction {
+  readonly signature: `function ${string}`;
   readonly selector: Hex;
   /** What is unavailable without it, for the operator. */
   readonly turnsOff: string;
+  /** The relayer may sign a call with a nature, for a trader. Of the others it signs only those around such calls. */
+  readonly nature: CallNature | null;
+  /** The client checks its arguments, looks inside it, or makes it itself. */
+  readonly client: 'verifies' | 'unwraps' | 'makes';
 }
 
 export const WRITE_FUNCTIONS = {
-  openTrade: { selector: '0x5bfcc4f8', turnsOff: 'opening positions and placing orders' },
-  closeTradeMarket: { selector: '0x36ce736b', turnsOff: 'closing positions' },
-  decreasePositionSize: { selector: '0xa7cac572', turnsOff: 'closing positions in part' },
-  updateLeverage: { selector: '0x0bce9aaa', turnsOff: 'changing leverage and margin' },
-  updateOpenOrder: { selector: '0xa4bb127e', turnsOff: 'changing resting orders' },
-  cancelOpenOrder: { selector: '0x85886333', turnsOff: 'cancelling resting orders and changing their size' },
-  updateTp: { selector: '0xf401f2bb', turnsOff: 'setting take profits' },
-  updateSl: { selector: '0xb5d9e9d0', turnsOff: 'setting stop losses' },
-  updateMaxClosingSlippageP: { selector: '0x9e8433d0', turnsOff: 'closings and levels with a slippage of their own' },
-  cancelOrderAfterTimeout: { selector: '0xb6919540', turnsOff: 'taking collateral back from requests that ran out of time' },
-  multicall: { selector: '0xac9650d8', turnsOff: 'whatever takes several calls at once' },
-  delegatedTradingAction: { selector: '0x737b84cd', turnsOff: 'whatever an agent or the relayer sends for a trader' },
-  setTradingDelegate: { selector: '0x604755cf', turnsOff: 'delegating to an agent' },
-  removeTradingDelegate: { selector: '0x031c722b', turnsOff: 'ending a delegation' },
+  openTrade: {
+    signature: 'function openTrade(Trade trade, uint16 maxSlippageP, address referrer)',
+    selector: '0x5bfcc4f8',
+    turnsOff: 'opening positions and placing orders',
+    nature: 'opens',
+    client: 'verifies',
+  },
+  closeTradeMarket: {
+    signature: 'function closeTradeMarket(uint32 index, uint64 expectedPrice)',
+    selector: '0x36ce736b',
+    turnsOff: 'closing positions',
+    nature: 'closes',
+    client: 'verifies',
+  },
+  decreasePositionSize: {
+    signature: 'function decreasePositionSize(uint32 index, uint120 collateralDelta, uint24 leverageDelta, uint64 expectedPrice)',
+    selector: '0xa7cac572',
+    turnsOff: 'closing positions in part',
+    nature: 'closes',
+    client: 'verifies',
+  },
+  updateLeverage: {
+    signature: 'function updateLeverage(uint32 index, uint24 newLeverage)',
+    selector: '0x0bce9aaa',
+    turnsOff: 'changing leverage and margin',
+    nature: 'cares',
+    client: 'verifies',
+  },
+  updateOpenOrder: {
+    signature: 'function updateOpenOrder(uint32 index, uint64 triggerPrice, uint64 tp, uint64 sl, uint16 maxSlippageP)',
+    selector: '0xa4bb127e',
+    turnsOff: 'changing resting orders',
+    nature: 'cares',
+    client: 'verifies',
+  },
+  cancelOpenOrder: {
+    signature: 'function cancelOpenOrder(uint32 index)',
+    selector: '0x85886333',
+    turnsOff: 'cancelling resting orders and changing their size',
+    nature: 'cancels',
+    client: 'verifies',
+  },
+  updateTp: {
+    signature: 'function updateTp(uint32 index, uint64 newTp)',
+    selector: '0xf401f2bb',
+    turnsOff: 'setting take profits',
+    nature: 'cares',
+    client: 'verifies',
+  },
+  updateSl: {
+    signature: 'function updateSl(uint32 index, uint64 newSl)',
+    selector: '0xb5d9e9d0',
+    turnsOff: 'setting stop losses',
+    nature: 'cares',
+    client: 'verifies',
+  },
+  updateMaxClosingSlippageP: {
+    signature: 'function updateMaxClosingSlippageP(uint32 index, uint16 maxSlippageP)',
+    selector: '0x9e8433d0',
+    turnsOff: 'closings and levels with a slippage of their own',
+    nature: 'cares',
+    client: 'verifies',
+  },
+  cancelOrderAfterTimeout: {
+    signature: 'function cancelOrderAfterTimeout(uint32 orderIndex)',
+    selector: '0xb6919540',
+    turnsOff: 'taking collateral back from requests that ran out of time',
+    nature: 'cancels',
+    client: 'verifies',
+  },
+  multicall: {
+    signature: 'function multicall(bytes[] data) returns (bytes[] results)',
+    selector: '0xac9650d8',
+    turnsOff: 'whatever takes several calls at once',
+    nature: null,
+    client: 'unwraps',
+  },
+  delegatedTradingAction: {
+    signature: 'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
+    selector: '0x737b84cd',
+    turnsOff: 'whatever an agent or the relayer sends for a trader',
+    nature: null,
+    client: 'unwraps',
+  },
+  setTradingDelegate: {
+    signature: 'function setTradingDelegate(address delegate)',
+    selector: '0x604755cf',
+    turnsOff: 'delegating to an agent',
+    nature: null,
+    client: 'makes',
+  },
+  removeTradingDelegate: {
+    signature: 'function removeTradingDelegate()',
+    selector: '0x031c722b',
+    turnsOff: 'ending a delegation',
+    nature: null,
+    client: 'makes',
+  },
 } as const satisfies Record<string, WriteFunction>;
 
 export type WriteName = keyof typeof WRITE_FUNCTIONS;
+
+/** The nature of each call that the relayer may sign, by selector. */
+export const CALL_NATURES: ReadonlyMap<string, CallNature> = new Map(
+  Object.values<WriteFunction>(WRITE_FUNCTIONS).flatMap(({ selector, nature }) => (nature === null ? [] : [[selector, nature] as const])),
+);
 
 export const READ_FUNCTIONS = {
   calculateFeeAmount: '0x4f09a236',

@@ -69,10 +69,10 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
   return {
     store: {
       ...store,
-      async queue(request, at, record) {
+      async queue(request, at) {
         const parent = tracer.current();
-        if (parent === null) return store.queue(request, at, record);
-        const job = await store.queue(tracedBy(request, parent), at, record);
+        if (parent === null) return store.queue(request, at);
+        const job = await store.queue(tracedBy(request, parent), at);
         remember(job.id, parent);
         return job;
       },
@@ -88,6 +88,14 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         if (parent === null) return store.placeAndQueue(relayed);
         const placed = await store.placeAndQueue({ ...relayed, request: tracedBy(relayed.request, parent) });
         if (placed.kind === 'placed') remember(placed.job.id, parent);
+        return placed;
+      },
+      async placeItem(item) {
+        const parent = tracer.current();
+        if (parent === null) return store.placeItem(item);
+        const legs = item.legs.map((leg) => (leg.request === null ? leg : { ...leg, request: tracedBy(leg.request, parent) }));
+        const placed = await store.placeItem({ ...item, legs });
+        if (placed.kind === 'placed') for (const { id } of placed.jobs) remember(id, parent);
         return placed;
       },
       async queued(chain, wallet, limit) {

@@ -1,7 +1,16 @@
 import type { Address, BlockHead, Hex } from '../types.js';
 import type { PlacedWith } from './stores/orders.js';
-import type { ExchangeRecord } from './stores/exchange.js';
-import type { Mined, RelayedOrder, RelayJob, RelayRequest, LaneProblem, LaneHealth } from './stores/relay.js';
+import type {
+  Mined,
+  PlacedItem,
+  RelayedItem,
+  RelayedOrder,
+  RelayJob,
+  RelayRequest,
+  SignedAction,
+  LaneProblem,
+  LaneHealth,
+} from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
 
@@ -39,8 +48,6 @@ export interface SendVerdict {
 export interface RequestToSend extends Omit<RelayRequest, 'chain' | 'wallet'> {
   /** The wallet the write was simulated with; defaults to the trader's. */
   readonly wallet?: Address;
-  /** Stored with the job in one transaction. */
-  readonly record?: ExchangeRecord;
   /** For cancels: if a job for the same cancel is already under way, that job is returned. */
   readonly isOnce?: boolean;
 }
@@ -50,6 +57,19 @@ export interface QueuedJob {
   readonly job: RelayJob;
   /** Resolves when a node has accepted the job or it is refused, at the latest after some seconds. */
   readonly handedOver: Promise<RelayJob>;
+}
+
+export type QueuedItem =
+  (Extract<PlacedItem, { kind: 'placed' }> & { readonly queued: readonly QueuedJob[] }) | Extract<PlacedItem, { kind: 'refused' }>;
+
+/** What a stored action proves and means. Implemented by the front end that stored it, because it knows the form of the body. */
+export interface SigningPolicy {
+  /** Why the stored action does not prove the trader's request; null if it does. Absent: no check. */
+  readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
+  /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
+  readonly isExpired?: (action: SignedAction) => boolean;
+  /** The inner calls of the stored action, encoded again from it and the facts its translation used. */
+  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
 }
 
 /** The relayer of one chain, as the facade uses it. */
@@ -62,6 +82,8 @@ export interface Relayer {
   send(request: RequestToSend): Promise<QueuedJob>;
   /** Stores an order and its job in one transaction; an order that is not placed is not sent. */
   place(relayed: RelayedOrder): Promise<PlacedWith<QueuedJob>>;
+  /** The same for an order of several requests, or with TP/SL: all of it is stored in one transaction, or nothing. */
+  placeItem(item: RelayedItem): Promise<QueuedItem>;
   /** The lane's last send failure, if no send has succeeded since; null otherwise. */
   trouble(wallet: Address): string | null;
   /** Why the wallet takes no new jobs; null while it sends. Current on every replica within a second. */

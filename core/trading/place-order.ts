@@ -1,18 +1,16 @@
 import { requireDelegate } from '../access/agent-status.js';
 import type { AgentCaller } from '../access/caller.js';
 import { getOrder } from '../account/list-orders.js';
-import type { Order as StoredOrder } from '../domain/order.js';
-import { capExceeded, checkMarket, utcDay } from '../domain/agent.js';
+import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../types.js';
-import { checkOpening, checkScope, notionalUsd, requireSession } from './check-order.js';
-import { describeUnfilled, tooManyUnsent, type PreparedOrder } from './find-order.js';
-import { fingerprintOf, isSameRequest } from './order-fingerprint.js';
-import { orderMarket, readOpening, type Opening, type OrderRequest } from './order-request.js';
+import { requireSession } from './check-order.js';
+import { describeUnfilled, type PreparedOrder, tooManyUnsent } from './find-order.js';
+import { fingerprintOf, isSameRequest, orderMarket, readOpening, type OrderRequest } from './order-request.js';
 import type { Draft, KnownOrder, Placed } from '../ports/stores/orders.js';
-import { callbackQuestion, refuseCallback } from './precheck-callback.js';
-import { prepareTransaction, transactionOf, type PreparedTransaction } from './prepare-transaction.js';
+import { prepareOpening, refusalOf, type DraftedWrite } from './prepare-order.js';
+import { transactionOf } from './prepare-transaction.js';
 import { draftReduction } from './reduce-order.js';
 import { tagsIn } from './tag.js';
 
@@ -30,11 +28,9 @@ export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCa
   );
 }
 
-interface Made {
-  readonly draft: Draft;
+interface Made extends DraftedWrite {
   /** Other orders created by the same transaction. */
   readonly others?: readonly Draft[];
-  readonly transaction: PreparedTransaction;
 }
 
 /**
@@ -45,7 +41,7 @@ async function withOthers(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
-  { others = [], transaction }: Made,
+  { others = [], write: { transaction } }: Made,
   place: () => Promise<PreparedOrder>,
 ): Promise<PreparedOrder> {
   const stored: KnownOrder[] = [];
@@ -79,54 +75,11 @@ async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller,
   checkMarket(caller.scope, market.symbol);
   // Checked before the figures: a closed market may have no price, a disabled one no valid leverage.
   requireSession(venue, market, request.type);
-  const opening = readOpening(venue, market, request);
-  checkScope(caller, opening);
-  checkOpening(opening, caller.trader);
-  const { terms, collateral } = opening;
-  const { handedOut, transaction, inner, facts } = await prepareTransaction(gateway, venue, caller, {
-    intent: { kind: 'open', ...terms },
-    takes: { collateral, amount: terms.collateralAmount },
-    opening: callbackQuestion(opening),
+  const { draft, write } = await prepareOpening(gateway, venue, caller, readOpening(venue, market, request), {
+    clientId: request.clientId ?? null,
+    fingerprint: fingerprintOf(gateway, venue, request),
   });
-  refuseCallback(venue, opening, { facts, inner });
-  const now = venue.clock.now();
-  const order = preparedOrder(caller, opening, { clientId: request.clientId ?? null, now, expiresAt: transaction.expiresAt });
-  const { agent, trader, scope } = caller;
-  const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
-  const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
-  const fingerprint = fingerprintOf(gateway, venue, request);
-  const { maxUnsent } = gateway.orders;
-  return { transaction, draft: { ...handedOut, chain: account.chain, agent, order, fingerprint, spend, maxUnsent } };
-}
-
-export function preparedOrder(
-  { trader }: AgentCaller,
-  { terms, sizeBase, sizeCollateral, isPriceGiven, storedSl }: Opening,
-  { clientId, now, expiresAt }: { readonly clientId: string | null; readonly now: number; readonly expiresAt: number },
-): StoredOrder {
-  const { type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP } = terms;
-  return {
-    ...{ type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP },
-    trader,
-    action: 'open',
-    reduceOnly: false,
-    sizeCollateral,
-    sizeToken: null,
-    asked: { sizeBase, sizeCollateral },
-    // The expected price of a market order is stored only if the client named it.
-    price: terms.type === 'market' && !isPriceGiven ? 0n : terms.price,
-    sl: storedSl,
-    tradeIndex: null,
-    clientId,
-    status: 'prepared',
-    txHash: null,
-    expiresAt,
-    fill: null,
-    reason: null,
-    createdAt: now,
-    updatedAt: now,
-    requestedBlock: null,
-  };
+  return { draft, write };
 }
 
 /** A concurrent request with the same clientId may have been stored first; then its order is returned. */
@@ -135,25 +88,12 @@ async function answerPlaced(
   venue: Venue,
   caller: AgentCaller,
   request: OrderRequest,
-  { draft, transaction }: Made,
+  made: Made,
   placed: Placed,
 ): Promise<PreparedOrder> {
-  switch (placed.kind) {
-    case 'placed':
-      return { order: describeUnfilled(venue, placed.stored), transaction };
-    case 'known':
-      return answerKnown(gateway, venue, caller, request, placed.stored);
-    case 'over-cap':
-      throw draft.spend?.capUsd
-        ? capExceeded(draft.spend.capUsd, placed.spentUsd, draft.spend.usd)
-        : new TypeError('the store reported an exceeded cap, but the order has none');
-    case 'too-many':
-      throw tooManyUnsent(venue, placed.earliestExpiry);
-    case 'busy':
-      throw new TypeError('an opening is on no trade yet');
-    case 'short':
-      throw new TypeError('an opening that its agent sends itself is not asked for funds');
-  }
+  if (placed.kind === 'placed') return { order: describeUnfilled(venue, placed.stored), transaction: made.write.transaction };
+  if (placed.kind === 'known') return answerKnown(gateway, venue, caller, request, placed.stored);
+  throw refusalOf(venue, made, placed);
 }
 
 /** Returns the same transaction while it is valid, a new one if it expired unsent, none once it was sent. */

@@ -13,6 +13,8 @@ import type { OpeningFacts, OpeningQuestion, Simulation, SimulationResult } from
 import { notTheDelegate, refusalOf } from './refuse-revert.js';
 import { requireAgreed, requireServed, serves } from './require-served.js';
 import { appendTag } from './tag.js';
+import { requireDelegate } from '../access/agent-status.js';
+import { GatewayError } from '../errors.js';
 
 /** For the agent to sign and broadcast. */
 export interface PreparedTransaction {
@@ -120,3 +122,21 @@ const factsOf = (venue: Venue, { mode, trader }: AgentCaller, opening: OpeningQu
 const addressOf = ({ address }: Collateral): Address => address;
 
 const newTag = ({ randomBytes }: Gateway): Hex => `0x${Buffer.from(randomBytes(TAG_BYTES)).toString('hex')}`;
+
+/**
+ * Runs a write whose simulation also reads the delegate. If the write needs no simulation or is refused before it, the delegate is checked
+ * separately: an agent without delegation must get that error, and no information about the trader's orders.
+ */
+export async function forDelegate<Result extends { readonly transaction: unknown }>(
+  venue: Venue,
+  caller: AgentCaller,
+  work: Promise<Result>,
+): Promise<Result> {
+  const result = await work.catch(async (error: unknown) => {
+    const isFinal = !(error instanceof GatewayError) || error.code === 'AGENT_NOT_DELEGATED' || error.status >= 500;
+    if (!isFinal) await requireDelegate(venue, caller);
+    throw error;
+  });
+  if (result.transaction === null) await requireDelegate(venue, caller);
+  return result;
+}

@@ -11,10 +11,9 @@ import type { Gateway, Venue } from '../gateway.js';
 import { prepareClose, prepareCloses } from './close-position.js';
 import { exactUnits, invalid, priceUnits, SIZE_DECIMALS } from './exact-units.js';
 import { HAIR, isWhole, notWhole, prepareLevel, shownSize, type PreparedLevel } from './level-order.js';
-import { fingerprintOf } from './order-fingerprint.js';
-import { orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
+import { fingerprintOf, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
 import type { Draft } from '../ports/stores/orders.js';
-import type { PreparedTransaction } from './prepare-transaction.js';
+import type { PreparedWrite } from './prepare-transaction.js';
 
 /**
  * A reduce-only order never opens a position. A market order closes opposite positions, oldest first, the last one possibly in part: the
@@ -26,7 +25,7 @@ export async function draftReduction(
   venue: Venue,
   caller: AgentCaller,
   request: OrderRequest,
-): Promise<{ readonly draft: Draft; readonly others: readonly Draft[]; readonly transaction: PreparedTransaction }> {
+): Promise<{ readonly draft: Draft; readonly others: readonly Draft[]; readonly write: PreparedWrite }> {
   const market = orderMarket(venue, request);
   checkMarket(caller.scope, market.symbol);
   const opposite = await oppositeOf(gateway, venue, caller, request, market);
@@ -41,7 +40,7 @@ export async function draftReduction(
     maxUnsent,
   };
   return {
-    transaction: write.transaction,
+    write,
     draft: { ...write.handedOut, ...about, order: { ...order, clientId: request.clientId ?? null } },
     others: write.others.flatMap((handedOut, at) => {
       const other = others[at];

@@ -1,7 +1,7 @@
 import type { OrderReason } from '../../core/domain/order.js';
 import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.js';
 import type { ErrorDetails, GatewayError, WalletFigures } from '../../core/errors.js';
-import { TRADE_BUSY } from './plan/write-leg.js';
+import { TRADE_BUSY } from '../../core/trading/prepare-order.js';
 
 /** Texts about one item. Clients compare the beginnings; every text ends with its asset. */
 export const ITEM_TEXTS = {

@@ -1,15 +1,20 @@
 import type { TradeWork } from './trade-work.js';
 import { requireDelegate } from '../../core/access/agent-status.js';
 import type { Gateway } from '../../core/gateway.js';
-import { requireLane } from './send/require-lane.js';
-import { runScheduled, updateLeverage, updateMargin } from './settings.js';
+import { requireLane } from './send/send-write.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
 import { batchModify, modify } from './modify.js';
 import { placeOrders } from './place.js';
 import type { TradeHandler, TradeHandlers } from '../actions/trade-handlers.js';
 import type { TradeActionOf, TradeType } from '../actions/trade.js';
-import type { ExchangeReply } from '../reply.js';
+import { type ExchangeReply, DONE, refused } from '../reply.js';
 import { createUniverses } from '../universe.js';
+import { orderMarket } from '../../core/trading/order-request.js';
+import { maxLeverageOf } from '../../core/domain/market.js';
+import { relayMargin } from './send/relay-margin.js';
+import { closedText } from '../../core/ports/stores/switches.js';
+import { TEXTS } from '../reply.js';
+import { ITEM_TEXTS } from './item-texts.js';
 
 type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 
@@ -44,4 +49,64 @@ export function createTradeHandlers(gateway: Gateway): TradeHandlers {
     updateLeverage: delegated(handler(updateLeverage)),
     updateIsolatedMargin: delegated(sender(updateMargin)),
   };
+}
+
+/** A schedule nearer than this would fire before it could be postponed. */
+const SOONEST_MS = 5_000;
+/** A running bot postpones its schedule long before this; a later date would only occupy a row. */
+const LATEST_MS = 7 * 86_400_000;
+
+/** The dead man's switch: sets, postpones or removes a schedule. */
+async function runScheduled(work: TradeWork, { time }: TradeActionOf<'scheduleCancel'>): Promise<ExchangeReply> {
+  const { gateway, venue, caller, action } = work;
+  if (time !== undefined && time < venue.clock.now() + SOONEST_MS) return refused(TEXTS.scheduledTooSoon(time, venue.clock.now()));
+  if (time !== undefined && time > venue.clock.now() + LATEST_MS) return refused(TEXTS.scheduledTooLate);
+  const { trader, agent } = caller;
+  // A schedule that cannot be executed is worse than none; removing one is always allowed.
+  const closed = time === undefined || venue.relayer === null ? null : closedText(venue.relayer.walletMode(caller.sender));
+  if (closed !== null) return refused(closed);
+  const isSet = await gateway.store.exchange.schedule({
+    chain: venue.definition.slug,
+    trader,
+    agent,
+    action: action.id,
+    dueAt: time ?? null,
+  });
+  return isSet ? DONE : refused(TEXTS.unknownSigner(agent));
+}
+
+/** Stored for the next opening; open trades keep theirs. */
+async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeverage'>): Promise<ExchangeReply> {
+  const { gateway, venue, caller, universe } = work;
+  const { asset: id, isCross, leverage } = action;
+  const asset = universe.assets[id];
+  if (asset === undefined || asset.pair === null) return refused(ITEM_TEXTS.invalidAsset);
+  const { view } = orderMarket(venue, { market: asset.symbol });
+  const most = Number(maxLeverageOf(view.pair, view.group)) / 1000;
+  if (leverage < 1 || leverage > most) return refused('Invalid leverage value');
+  const { maxLeverage } = caller.scope;
+  if (maxLeverage !== null && BigInt(leverage) * 10n ** BigInt(maxLeverage.scale) > maxLeverage.units)
+    return refused('Invalid leverage value');
+  await gateway.store.facade.leverage.set(venue.definition.slug, caller.trader, id, { leverage, isCross });
+  return DONE;
+}
+
+/** Adds margin to a position or removes some. */
+async function updateMargin(work: TradeWork, { asset: id, ntli }: TradeActionOf<'updateIsolatedMargin'>): Promise<ExchangeReply> {
+  const { gateway, venue, caller, action, universe, holdMs } = work;
+  const asset = universe.assets[id];
+  if (asset === undefined || asset.pair === null) return refused(ITEM_TEXTS.invalidAsset);
+  if (ntli === 0) return refused('Update to isolated margin cannot be zero.');
+  const outcome = await relayMargin(gateway, venue, caller, action, { pairIndex: id, microUsd: BigInt(ntli), holdMs });
+  switch (outcome.kind) {
+    case 'done':
+      return DONE;
+    case 'no-position':
+      return refused('Cannot update margin for empty position.');
+    case 'too-little':
+    case 'rejected':
+      return refused(
+        ntli < 0 ? 'Position does not have sufficient margin for reduction.' : 'The amount is too small to change the position.',
+      );
+  }
 }

@@ -1,4 +1,4 @@
-import { forDelegate } from '../../core/trading/for-delegate.js';
+import { forDelegate } from '../../core/trading/prepare-transaction.js';
 import { placeOrder } from '../../core/trading/place-order.js';
 import { quoteOrder } from '../../core/trading/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';

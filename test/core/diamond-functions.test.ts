@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { decodeFunctionData, toFunctionSelector, type Hex } from 'viem';
+import { decodeFunctionData, parseAbi, toFunctionSelector, type Hex } from 'viem';
+import { decodeCalls } from '../../client/src/decode-calls.js';
+import { DIAMOND_ABI } from '../../client/src/diamond-abi.js';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { delegationTx, revocationTx } from '../../core/access/delegation.js';
 import { chainBySlug } from '../../core/chains/chains.js';
-import { READ_FUNCTIONS, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
+import { READ_FUNCTIONS, TRADE_STRUCT, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import type { Intent, OpenTerms } from '../../core/domain/intent.js';
 import { encodeIntent, functionsOf, wrapFor } from '../../core/trading/encode-intent.js';
 
@@ -92,6 +94,35 @@ describe('the functions that the gateway calls', () => {
       .flat()
       .flatMap((intent) => calledBy(wrapFor(AGENT, TRADER, encodeIntent(intent, TRADER))));
     expect([...new Set([...writes, ...delegations])].sort()).toEqual(Object.keys(WRITE_FUNCTIONS).sort());
+  });
+
+  it('have in the client the signatures of the table', () => {
+    const abi = parseAbi([TRADE_STRUCT, ...Object.values(WRITE_FUNCTIONS).map(({ signature }) => signature)] as readonly string[]);
+    const slim = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+    for (const item of abi) {
+      const ofClient = DIAMOND_ABI.find((each) => item.type === 'function' && each.name === item.name);
+      expect(slim(item)).toEqual(slim(ofClient));
+    }
+    expect(abi).toHaveLength(Object.keys(WRITE_FUNCTIONS).length);
+  });
+
+  it('are handled by the verifier of the client as the table says', () => {
+    const text = sources('client/src').join('\n');
+    const compared = new Set([...text.matchAll(/functionName (?:===|!==) '(\w+)'/g)].map(([, name = '']) => name));
+    const made = new Set([...text.matchAll(/functionName: '(\w+)'/g)].map(([, name = '']) => name));
+    for (const [name, { client }] of Object.entries(WRITE_FUNCTIONS))
+      expect([name, client === 'makes' ? made.has(name) && !compared.has(name) : compared.has(name)]).toEqual([name, true]);
+    const inner = encodeIntent({ kind: 'withdraw', tradeIndex: 1 }, TRADER);
+    const [only] = decodeCalls(wrapFor(AGENT, TRADER, inner), { trader: TRADER, sender: AGENT });
+    expect(only).toMatchObject({ functionName: 'cancelOpenOrder', args: [1] });
+  });
+
+  it('are known to the script that verifies proofs, as far as the relayer signs them', () => {
+    const text = readFileSync(path.join(root, 'scripts/verify-proof.mjs'), 'utf8');
+    const listed = [...text.matchAll(/^  '(function [^']+|struct [^']+)',$/gm)].map(([, signature = '']) => signature);
+    const signed = Object.values(WRITE_FUNCTIONS).filter(({ nature, client }) => nature !== null || client === 'unwraps');
+    const withoutResult = signed.map(({ signature }) => signature.split(' returns ', 1)[0] ?? '');
+    expect(listed.sort()).toEqual([TRADE_STRUCT, ...withoutResult].sort());
   });
 
   it('are all that the adapters read', () => {

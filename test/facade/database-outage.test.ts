@@ -33,7 +33,8 @@ async function newBot() {
   const agent = new Wallet(agentKey);
   return {
     trader,
-    place: async () => (await postExchange(sandbox.url, CHAIN, await signL1(agent, resting()))).body,
+    address,
+    place: async (action = resting()) => (await postExchange(sandbox.url, CHAIN, await signL1(agent, action))).body,
     jobs: async () =>
       (await database.query<{ state: string }>('select state from relay_jobs where trader = $1', [address.toLowerCase()])).rows,
   };
@@ -58,5 +59,27 @@ describe('a database that goes away', () => {
     expect(body).toMatchObject({ status: 'ok', response: { data: { statuses: [{ resting: { oid: expect.any(Number) } }] } } });
     await chain.pauseMining(false);
     await openOn(bot, 1);
+  });
+
+  it('between the two parts of one order: neither is sent, nothing waits for a transaction, and the bot can place it again', async () => {
+    const bot = await newBot();
+    const at = (b: boolean, s: string) => orderAction(order({ a: 0, b, p: b ? '66000' : '54000', s, r: !b, t: { limit: { tif: 'Ioc' } } }));
+    await bot.place(at(true, '0.01'));
+    await bot.place(at(true, '0.02'));
+    await openOn(bot, 2);
+    await database.query(`
+      create function refuse_second_job() returns trigger as $$ begin
+        if exists (select from relay_jobs where parent = new.parent) then raise exception 'out of space' using errcode = '53100'; end if;
+        return new;
+      end $$ language plpgsql;
+      create trigger refuse_second_job before insert on relay_jobs for each row execute function refuse_second_job()`);
+    const before = await bot.jobs();
+    expect(await bot.place(at(false, '0.03'))).toMatchObject({ code: 'NOT_READY' });
+    await database.query('drop function refuse_second_job cascade');
+    const waiting = await database.query(`select from orders where trader = $1 and status = 'prepared'`, [bot.address.toLowerCase()]);
+    expect(waiting.rowCount).toBe(0);
+    expect(await bot.jobs()).toHaveLength(before.length);
+    expect(await bot.place(at(false, '0.03'))).toMatchObject({ response: { data: { statuses: [{ filled: { totalSz: '0.03' } }] } } });
+    await openOn(bot, 0);
   });
 });

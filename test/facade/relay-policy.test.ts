@@ -4,8 +4,9 @@ import type { Intent } from '../../core/domain/intent.js';
 import type { Store } from '../../core/ports/store.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
 import { encodeIntent } from '../../core/trading/encode-intent.js';
-import { namesTarget } from '../../facade/trade/names-target.js';
-import { reencode } from '../../facade/trade/reencode.js';
+import type { TradeAction } from '../../facade/actions/trade.js';
+import { deriveCalls, namesTarget } from '../../facade/trade/derive-calls.js';
+import { createBodyReader } from '../../facade/trade/signing-policy.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
@@ -47,18 +48,7 @@ const send = async (action: Record<string, unknown>): Promise<unknown> =>
 
 /** Whether the relayer would believe that this signed action means this call. */
 function isBelieved(action: object, intent: Intent, purpose: RelayPurpose = 'action', item = 0): Promise<boolean> {
-  const signed: SignedAction = {
-    id: 1n,
-    chain: FACADE_CHAIN,
-    signer: owner.address.toLowerCase() as `0x${string}`,
-    trader: owner.address.toLowerCase() as `0x${string}`,
-    envelope: JSON.stringify({ action }),
-    actionHash: `0x${'00'.repeat(32)}`,
-    form: 'canonical',
-    network: 'a',
-    nonce: 1n,
-    receivedAt: 0,
-  };
+  const signed = { id: 1n, trader: owner.address.toLowerCase() as `0x${string}`, action: action as TradeAction };
   const job = { purpose, orderId: null, context: { kind: 'cancel', item, intent } } as unknown as RelayJob;
   return namesTarget(store, firstChain(sandbox).definition, signed, job);
 }
@@ -106,10 +96,11 @@ describe('the relayer, asked to set the closing slippage of TP/SL triggers', () 
     const record = await store.exchange.find(FACADE_CHAIN, trader, seen?.id ?? 0n);
     const signed = await store.relay.action(FACADE_CHAIN, record?.action ?? 0n);
     if (!opened || !record || !signed) throw new Error('nothing was opened');
+    const action = createBodyReader()(signed)?.decoded.action as TradeAction;
     const asks = (changes: object, purpose: RelayPurpose = 'action', by: SignedAction = signed) => {
       const context = { kind: 'room', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex, ...changes };
       const job = { purpose, orderId: null, context } as unknown as RelayJob;
-      return namesTarget(store, firstChain(sandbox).definition, by, job);
+      return namesTarget(store, firstChain(sandbox).definition, { ...by, action }, job);
     };
     expect(await asks({})).toBe(true);
     expect(await asks({ tradeIndex: opened.tradeIndex + 1 })).toBe(false);
@@ -120,14 +111,14 @@ describe('the relayer, asked to set the closing slippage of TP/SL triggers', () 
     const job = { purpose: 'action' as const, context: { kind: 'room', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex } };
     const call = (slippageP: bigint) =>
       encodeIntent({ kind: 'protect', tradeIndex: opened.tradeIndex, tp: null, sl: null, slippageP }, trader);
-    expect(reencode(signed, job, () => 1n)).toEqual([call(10_000n)]);
+    expect(deriveCalls({ ...signed, action }, job, () => 1n)).toEqual([call(10_000n)]);
   });
 });
 
 describe('the relayer, asked about a position', () => {
   const trader = () => owner.address.toLowerCase() as `0x${string}`;
   const isNamed = (action: object, context: object, job: object = {}) => {
-    const signed = { id: 1n, trader: trader(), envelope: JSON.stringify({ action }) } as unknown as SignedAction;
+    const signed = { id: 1n, trader: trader(), action: action as TradeAction };
     return namesTarget(store, firstChain(sandbox).definition, signed, { purpose: 'action', context, ...job } as unknown as RelayJob);
   };
   const held = async () => {
@@ -183,13 +174,13 @@ describe('levels of an opening', () => {
   const parent = () => order({ a: BTC, b: true, p: '60000', s: '0.01', r: false, t: { limit: { tif: 'Gtc' } } });
   /** How many calls an action with this level may mean, where the opening is to have it. */
   function meanings(child: object, grouping: string, item = 0): number {
-    const signed = { trader: owner.address, envelope: JSON.stringify({ action: { type: 'order', orders: [parent(), child], grouping } }) };
+    const signed = { trader: owner.address, action: { type: 'order', orders: [parent(), child], grouping } as TradeAction };
     const units = { precision: 10n ** 6n, precisionDelta: 10n ** 12n, priceUsd: 10n ** 8n };
     const prices = { oracle: 7n * 10n ** 14n, mark: 7n * 10n ** 14n, predicted: 7n * 10n ** 14n };
     const terms = { leverage: 10_000n, sizeStep: 10n ** 13n, cushionP: 50n, maxSlippageP: 65_000n, tp: 0n, sl: 10n ** 14n };
     const context = { block: 1n, pairIndex: BTC, collateralIndex: 1, collateral: units, trades: [], ...prices, ...terms };
     const job = { purpose: 'action', context: { kind: 'order', item, leg: 0, context, isLeftToRest: false } } as const;
-    return reencode(signed as unknown as SignedAction, job, () => 1n).length;
+    return deriveCalls(signed, job, () => 1n).length;
   }
 
   it('are those that were signed behind it, of its market and against its side', () => {

@@ -6,7 +6,8 @@ import type { ExchangeStore } from '../../core/ports/stores/exchange.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { Relayer } from '../../core/ports/relayer.js';
 import { LOOK_MS, runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
-import { reencode } from '../../facade/trade/reencode.js';
+import type { TradeAction } from '../../facade/actions/trade.js';
+import { deriveCalls } from '../../facade/trade/derive-calls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
@@ -235,10 +236,9 @@ describe("a dead man's switch that cannot close anything", () => {
 
 describe('the policy', () => {
   it('lets a close stand for nothing but a schedule', () => {
-    const signed = (action: object) =>
-      ({ trader: `0x${'12'.repeat(20)}`, envelope: JSON.stringify({ action }) }) as unknown as Parameters<typeof reencode>[0];
+    const signed = (action: object) => ({ trader: `0x${'12'.repeat(20)}` as const, action: action as TradeAction });
     const context = { kind: 'flatten', tradeIndex: 3, expectedPrice: 6n * 10n ** 14n };
-    const meaning = (action: object, purpose: RelayJob['purpose']) => reencode(signed(action), { context, purpose }, () => 1n);
+    const meaning = (action: object, purpose: RelayJob['purpose']) => deriveCalls(signed(action), { context, purpose }, () => 1n);
     expect(meaning({ type: 'scheduleCancel', time: 1 }, 'scheduled-cancel')).toHaveLength(1);
     expect(meaning({ type: 'scheduleCancel' }, 'scheduled-cancel')).toEqual([]);
     expect(meaning({ type: 'scheduleCancel', time: 1 }, 'action')).toEqual([]);

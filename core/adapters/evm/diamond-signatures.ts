@@ -1,9 +1,11 @@
+import { TRADE_STRUCT, WRITE_FUNCTIONS } from '../../chains/diamond-functions.js';
+
 /**
  * The part of the Diamond's ABI the gateway uses, in human-readable form. `npm run abi` generates diamond-abi.ts from it, because parsing
  * three hundred signatures in the type system would add two seconds to every build.
  */
 const STRUCTS = [
-  'struct Trade { address user; uint32 index; uint16 pairIndex; uint24 leverage; bool long; bool isOpen; uint8 collateralIndex; uint8 tradeType; uint120 collateralAmount; uint64 openPrice; uint64 tp; uint64 sl; bool isCounterTrade; uint160 positionSizeToken; uint24 __placeholder }',
+  TRADE_STRUCT,
   'struct OrderAnswer { uint56 open; uint56 high; uint56 low; uint56 current; uint32 ts }',
   'struct SignedPairPrices { uint8 signerId; uint32 expiryTs; bool isLookback; uint32 fromBlock; bytes signature; uint16[] pairIndices; OrderAnswer[] prices }',
   'struct TradeInfo { uint32 createdBlock; uint32 tpLastUpdatedBlock; uint32 slLastUpdatedBlock; uint16 maxSlippageP; uint48 lastOiUpdateTs; uint48 collateralPriceUsd; uint8 contractsVersion; uint32 lastPosIncreaseBlock; uint8 __placeholder }',
@@ -54,23 +56,11 @@ const STRUCTS = [
   'struct ReferrerDetails { address ally; address[] tradersReferred; uint256 volumeReferredUsd; uint256 pendingRewardsGns; uint256 totalRewardsGns; uint256 totalRewardsValueUsd; bool active }',
 ] as const;
 
+/** Those that the gateway calls, and those of others that it sees on chain. */
 const WRITES = [
-  'function setTradingDelegate(address delegate)',
-  'function removeTradingDelegate()',
-  'function delegatedTradingAction(address trader, bytes callData) returns (bytes)',
-  'function multicall(bytes[] data) returns (bytes[] results)',
-  'function openTrade(Trade trade, uint16 maxSlippageP, address referrer)',
-  'function closeTradeMarket(uint32 index, uint64 expectedPrice)',
-  'function updateOpenOrder(uint32 index, uint64 triggerPrice, uint64 tp, uint64 sl, uint16 maxSlippageP)',
-  'function cancelOpenOrder(uint32 index)',
-  'function updateTp(uint32 index, uint64 newTp)',
-  'function updateSl(uint32 index, uint64 newSl)',
-  'function updateMaxClosingSlippageP(uint32 index, uint16 maxSlippageP)',
-  'function updateLeverage(uint32 index, uint24 newLeverage)',
+  ...Object.values(WRITE_FUNCTIONS).map(({ signature }) => signature),
   'function increasePositionSize(uint32 index, uint120 collateralDelta, uint24 leverageDelta, uint64 expectedPrice, uint16 maxSlippageP)',
-  'function decreasePositionSize(uint32 index, uint120 collateralDelta, uint24 leverageDelta, uint64 expectedPrice)',
   'function withdrawPositivePnl(uint32 index, uint120 amountCollateral)',
-  'function cancelOrderAfterTimeout(uint32 orderIndex)',
   'function openTradeNative(Trade trade, uint16 maxSlippageP, address referrer) payable',
   'function updateLeverageNative(uint32 index, uint24 newLeverage) payable',
   'function increasePositionSizeNative(uint32 index, uint120 collateralDelta, uint24 leverageDelta, uint64 expectedPrice, uint16 maxSlippageP) payable',

@@ -2,8 +2,16 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { ExchangeOrder } from '../../domain/relay/exchange-order.js';
 import type { Address } from '../../types.js';
-import type { Answered, ExchangeLeg, ExchangeRecord, ExchangeStore, ScheduledCancel, WireTerms } from '../../ports/stores/exchange.js';
-import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, EXTEND, FACTS, readFacts, RECORD_CHILD, type FactsRow } from './exchange-sql.js';
+import type {
+  Answered,
+  ChildRecord,
+  ExchangeLeg,
+  ExchangeRecord,
+  ExchangeStore,
+  ScheduledCancel,
+  WireTerms,
+} from '../../ports/stores/exchange.js';
+import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, FACTS, readFacts, RECORD_CHILD, type FactsRow } from './exchange-sql.js';
 import { ask, decodeExact, encodeExact, statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 
@@ -56,16 +64,13 @@ export function createExchangeStore(db: Knex): ExchangeStore {
     async record(record) {
       await ask(db, RECORD, recordValues(record));
     },
-    async extend({ chain, oid, manner, legs }) {
-      await ask(db, EXTEND, { chain, oid, manner, legs: JSON.stringify(legs.map(writeLeg)) });
-    },
     async answer(chain, oid, answered, at) {
       await ask(db, ANSWER, { chain, oid, answered, at, channel: JOURNAL_CHANNEL });
     },
     async recordChildren(children) {
       const oids: bigint[] = [];
-      for (const { order, wire, ...child } of children) {
-        const [added] = await rows<{ oid: bigint }>(RECORD_CHILD, { ...child, terms: encodeExact({ order, wire }) });
+      for (const child of children) {
+        const [added] = await rows<{ oid: bigint }>(RECORD_CHILD, childValues(child));
         if (added) oids.push(added.oid);
       }
       return oids;
@@ -147,9 +152,21 @@ export const recordValues = ({
   legs: JSON.stringify(terms.legs.map(writeLeg)),
 });
 
+/** The values of `EXTEND`: a bot's order that missed its price now rests at it under the same oid. */
+export const extendValues = ({ chain, oid, manner, legs }: Pick<ExchangeRecord, 'chain' | 'oid' | 'manner' | 'legs'>): Values => ({
+  ...{ chain, oid, manner },
+  legs: JSON.stringify(legs.map(writeLeg)),
+});
+
+/** The values of `RECORD_CHILD`. */
+export const childValues = ({ order, wire, ...child }: ChildRecord): Record<string, unknown> => ({
+  ...child,
+  terms: encodeExact({ order, wire }),
+});
+
 /** Uses the values of `recordValues`. */
-export const RECORDED = `
-  added as (
+export const RECORD = statement(`
+  with added as (
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
     values (:chain, :oid, :trader, :agent, :action, :item, :cloid, :pairIndex, :manner, :terms::jsonb, :createdAt)
     on conflict (chain, oid) do nothing returning chain, oid
@@ -159,7 +176,8 @@ export const RECORDED = `
       (leg.item->>'size_base')::numeric
     from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
     on conflict do nothing
-  )`;
+  )
+  select 1`);
 
 const writeLeg = ({ role, orderId, tradeIndex, sizeBase }: ExchangeLeg): object => ({
   role,
@@ -200,8 +218,6 @@ export const LIVE_CLOIDS = statement(`
       select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
         and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint where parent.id = o.parent_order)
     or (o.action, o.item) in (${AWAITED_JOBS})))`);
-
-const RECORD = statement(`with ${RECORDED} select 1`);
 
 /** `fired_at` is when it first came due; `due_at` moves until it is done. The schedule of a removed agent never comes due. */
 export const TAKE_DUE = `

@@ -8,7 +8,7 @@ import type { AssetStore, AssetUnits } from '../../ports/stores/assets.js';
 import type { LeverageStore } from '../../ports/stores/leverage.js';
 import type { FundingStore } from '../../ports/stores/funding.js';
 import type { Address } from '../../types.js';
-import type { ClosingSlippageStore } from '../../ports/stores/closing-slippages.js';
+import type { ClosingSlippageStore, OwedClosingSlippage } from '../../ports/stores/closing-slippages.js';
 
 export const createFacadeStore = (db: Knex): FacadeStore => ({
   assets: withFaults({ ...createAssetStore(db) }),
@@ -128,9 +128,6 @@ export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
     (await db.raw<{ rows: Found[] }>(sql, values as never)).rows;
 
   return {
-    async owe({ closingSlippageP, ...owed }, dueAt) {
-      await rows(OWE, { ...owed, slippageP: Number(closingSlippageP), dueAt });
-    },
     takeDue: async (chain, now, againAt) =>
       (await rows<Row>(TAKE_DUE, { chain, now, againAt })).map(({ order_id, trade_index, slippage_p, ...row }) => ({
         ...row,
@@ -151,7 +148,18 @@ export function createClosingSlippageStore(db: Knex): ClosingSlippageStore {
   };
 }
 
-const OWE = `
+/** The values of `OWE`. */
+export const oweValues = (
+  { closingSlippageP, ...owed }: Omit<OwedClosingSlippage, 'id' | 'tries'>,
+  dueAt: number,
+): Record<string, unknown> => ({
+  ...owed,
+  slippageP: Number(closingSlippageP),
+  dueAt,
+});
+
+/** Kept until it is set or its position is gone. */
+export const OWE = `
   insert into pending_closing_slippages (chain, trader, agent, action, item, oid, order_id, trade_index, slippage_p, due_at)
   values (:chain, :trader, :agent, :action, :item, :oid, :orderId, :tradeIndex, :slippageP, :dueAt)`;
 

@@ -2,10 +2,13 @@ import type { Knex } from 'knex';
 import { placeOffChain, type OwnEvent } from '../../domain/chain-event.js';
 import { foldOrder } from '../../domain/order-machine.js';
 import type { Order } from '../../domain/order.js';
-import type { Draft, HandedOut, KnownOrder, Placed } from '../../ports/stores/orders.js';
+import type { Draft, HandedOut, KnownOrder, NotPlaced, Placed } from '../../ports/stores/orders.js';
 import type { Address, Hex } from '../../types.js';
-import type { PlacedJob, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
+import type { PlacedItem, PlacedJob, RelayedItem, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
 import type { OpeningGuard } from '../../ports/stores/rules.js';
+import { OWE, oweValues } from './facade-store.js';
+import { EXTEND, RECORD_CHILD } from './exchange-sql.js';
+import { childValues, extendValues, RECORD, recordValues } from './exchange-store.js';
 import { tryAgain } from './faults.js';
 import {
   AROUND,
@@ -20,7 +23,10 @@ import {
   type PlaceStatements,
   type UnruledRow,
 } from './place-statement.js';
-import { guardOpening, isUnbound, RULES_OF } from './rules-store.js';
+import { queueValues, readJob, type JobRow } from './relay-rows.js';
+import { QUEUE } from './relay-sql.js';
+import { guardOpening, isUnbound } from './rules-store.js';
+import { RULES_OF } from './rules-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
 import type { Statement, Values } from './statement.js';
@@ -63,6 +69,62 @@ const queuedJob = ({ draft, request, record }: RelayedOrder, id: bigint, orderId
   mined: null,
 });
 
+/** A leg was refused: the transaction of its item is rolled back. */
+class RefusedLeg extends Error {
+  readonly at: number;
+  readonly why: NotPlaced;
+
+  constructor(at: number, why: NotPlaced) {
+    super(`leg ${at} of a bot's order is ${why.kind}`);
+    this.at = at;
+    this.why = why;
+  }
+}
+
+/** Every leg is checked as if it came alone, under the trader's lock, and sees the legs before it. */
+export async function placeItem({ transaction }: PlaceParts, item: RelayedItem): Promise<PlacedItem> {
+  try {
+    return await transaction((trx) => storeItem(trx, item));
+  } catch (error) {
+    if (error instanceof RefusedLeg) return { kind: 'refused', at: error.at, why: error.why };
+    throw error;
+  }
+}
+
+async function storeItem(trx: Knex.Transaction, { record, legs, oid: given, isContinued, children }: RelayedItem): Promise<PlacedItem> {
+  const run = async <Row>(sql: string, values: Values): Promise<Row[]> => (await trx.raw<{ rows: Row[] }>(sql, values as never)).rows;
+  const orderIds: (bigint | null)[] = [];
+  for (const [at, { draft }] of legs.entries()) orderIds.push(draft === null ? null : (await placeLeg(trx, draft, at)).id);
+  const oid = given ?? orderIds.find((id) => id !== null);
+  if (oid === undefined) throw new TypeError("a bot's order without an id");
+  const recorded = { ...record, oid, legs: legs.map(({ leg }, at) => ({ ...leg, orderId: orderIds[at] ?? null })) };
+  if (isContinued) await run(EXTEND.named, extendValues(recorded));
+  else await run(RECORD.named, recordValues(recorded));
+  const parentOrder = orderIds[legs.findIndex(({ leg }) => leg.role === 'open')] ?? null;
+  if (parentOrder !== null) for (const child of children) await run(RECORD_CHILD, childValues({ ...child, parentOrder }));
+  const { chain, trader, agent, action, item } = record;
+  const jobs: RelayJob[] = [];
+  for (const [at, { leg, owed, request }] of legs.entries()) {
+    const orderId = orderIds[at] ?? null;
+    if (owed) {
+      const { closingSlippageP, dueAt } = owed;
+      const whose = { chain, trader, agent, action, item, oid, orderId, tradeIndex: leg.tradeIndex };
+      await run(OWE, oweValues({ ...whose, closingSlippageP }, dueAt));
+    }
+    if (request === null) continue;
+    const [row] = await run<JobRow>(QUEUE.named, queueValues({ ...request, chain, orderId }, record.createdAt));
+    if (!row) throw new Error('The relay job was not stored.');
+    jobs.push(readJob(row));
+  }
+  return { kind: 'placed', oid, orderIds, jobs };
+}
+
+async function placeLeg(trx: Knex.Transaction, draft: Draft, at: number): Promise<KnownOrder> {
+  const { placed } = await placeLocked(trx, placingOf(draft, PLACE_ALONE, {}), draft.guard ?? null);
+  if (placed.kind !== 'placed') throw new RefusedLeg(at, placed);
+  return placed.stored;
+}
+
 interface Placing {
   readonly draft: Draft;
   readonly statements: PlaceStatements;
@@ -90,7 +152,7 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
   const isFree = isUnbound(guard, whoseOf(draft));
   const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
-  return unruled ?? parts.transaction((trx) => placeGuarded(trx, placing, guard));
+  return unruled ?? parts.transaction((trx) => placeLocked(trx, placing, guard));
 }
 
 const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
@@ -104,12 +166,14 @@ async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcom
 }
 
 /** Checks the operator's rules on figures read under the trader's lock, so that they hold until the order is stored. */
-async function placeGuarded(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard): Promise<Outcome> {
+async function placeLocked(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard | null): Promise<Outcome> {
   const { draft, statements, values } = placing;
   await lockTrader(trx, draft);
-  const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(READ_RULES, aroundValues(draft) as never);
-  const [{ known, unsent, rules }] = rows;
-  if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
+  if (guard !== null) {
+    const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(READ_RULES, aroundValues(draft) as never);
+    const [{ known, unsent, rules }] = rows;
+    if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
+  }
   const placed = await trx.raw<{ rows: PlaceRow[] }>(statements.place.named, values as never);
   return outcomeOf(trx, placing, placed.rows[0]);
 }

@@ -6,12 +6,14 @@ import type {
   NewAttempt,
   RelayJob,
   RelayPurpose,
+  RelayRequest,
   RelayState,
   Settled,
   SignedAction,
   LaneHealth,
 } from '../../ports/stores/relay.js';
 import { decodeExact, encodeExact } from './statement.js';
+import type { Values } from './statement.js';
 
 export interface JobRow {
   id: bigint;
@@ -110,4 +112,12 @@ export const readAction = ({ action_hash, received_at, nonce, ...row }: ActionRo
   actionHash: action_hash,
   nonce: BigInt(nonce),
   receivedAt: Number(received_at),
+});
+
+/** The values of `QUEUE`. */
+export const queueValues = ({ gas, context, ...request }: RelayRequest, at: number): Values => ({
+  ...request,
+  gas: gas.toString(),
+  context: encodeExact(context),
+  at,
 });

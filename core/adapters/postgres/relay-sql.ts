@@ -1,15 +1,12 @@
-import { RECORDED } from './exchange-store.js';
 import { isNamed, statement } from './statement.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
 /** The statements of the relay store. */
 
-const QUEUED_JOB = `
+export const QUEUE = statement(`
   insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
   values (:chain, :wallet, :trader, :purpose, :parent, :orderId, :data, :gas::numeric, :context::jsonb, :notAfter, 'queued', :at)
-  returning ${JOB_COLUMNS}`;
-
-export const QUEUE = statement(QUEUED_JOB);
+  returning ${JOB_COLUMNS}`);
 
 /** Runs under the trader's lock. Only jobs of the same wallet count, since a retired one may keep jobs open. Overdue jobs do not count. */
 export const QUEUE_ONCE = statement(`
@@ -28,9 +25,6 @@ export const QUEUE_ONCE = statement(`
     returning ${JOB_COLUMNS}
   )
   select false as is_new, known.* from known union all select true, made.* from made`);
-
-/** The bot's record and its job: both or none. */
-export const QUEUE_RECORDED = statement(`with ${RECORDED}, job as (${QUEUED_JOB}) select * from job`);
 
 const ACTIONS = `select ${ACTION_COLUMNS} from relay_actions where chain = :chain`;
 export const ACTION = statement(`${ACTIONS} and id = :id`);

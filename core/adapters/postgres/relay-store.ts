@@ -10,11 +10,22 @@ import {
   type RelayStore,
 } from '../../ports/stores/relay.js';
 import * as SQL from './relay-sql.js';
-import { ask, askAll, encodeExact, type Statement, type Values } from './statement.js';
-import { recordValues } from './exchange-store.js';
-import { laneName, type LeaseKeeper } from './lease-keeper.js';
-import { placeRelayed, type PlaceParts } from './place-order.js';
-import { readAction, readJob, readLane, writeAttempts, writeSettled, type ActionRow, type JobRow, type LaneRow } from './relay-rows.js';
+import { ask, askAll } from './statement.js';
+import type { Statement, Values } from './statement.js';
+import type { LeaseKeeper } from './lease-keeper.js';
+import { laneName } from './lease-keeper.js';
+import { placeItem, placeRelayed, type PlaceParts } from './place-order.js';
+import {
+  queueValues,
+  readAction,
+  readJob,
+  readLane,
+  writeAttempts,
+  writeSettled,
+  type ActionRow,
+  type JobRow,
+  type LaneRow,
+} from './relay-rows.js';
 import { lockCancels } from './trader-lock.js';
 
 interface RelayStoreParts extends PlaceParts {
@@ -38,16 +49,14 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
     },
     actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
     placeAndQueue: (relayed) => placeRelayed({ db, trips, transaction }, relayed),
-    async queue({ gas, context, ...request }, at, record) {
-      const values = { ...request, gas: gas.toString(), context: encodeExact(context), at };
-      const [row] = await (record
-        ? rows<JobRow>(SQL.QUEUE_RECORDED, { ...recordValues(record), ...values })
-        : rows<JobRow>(SQL.QUEUE, values));
+    placeItem: (item) => placeItem({ db, trips, transaction }, item),
+    async queue(request, at) {
+      const [row] = await rows<JobRow>(SQL.QUEUE, queueValues(request, at));
       if (!row) throw new Error('The relay job was not stored.');
       return readJob(row);
     },
-    async queueOnce({ gas, context, ...request }, at) {
-      const values = { ...request, gas: gas.toString(), context: encodeExact(context), at };
+    async queueOnce(request, at) {
+      const values = queueValues(request, at);
       const first = lockCancels(request.chain, request.trader);
       const [row] = await askAll<JobRow & { readonly is_new: boolean }>(db, [first, { asked: SQL.QUEUE_ONCE, values }]);
       if (!row) throw new Error('The relay job was not stored.');

@@ -24,8 +24,6 @@ export interface OwedClosingSlippage {
 }
 
 export interface ClosingSlippageStore {
-  /** Kept until it is set or its position is gone. */
-  owe(owed: Omit<OwedClosingSlippage, 'id' | 'tries'>, dueAt: number): Promise<void>;
   /** Claims due entries whose opening is final, each by one caller; after a crash they become due again. */
   takeDue(chain: ChainSlug, now: number, againAt: number): Promise<OwedClosingSlippage[]>;
   /** Stores that it was sent; it is checked again at `againAt`. */

@@ -95,8 +95,6 @@ export interface ExchangeStore {
   liveCloids(chain: ChainSlug, trader: Address, cloids: readonly string[]): Promise<ReadonlySet<string>>;
   /** A second record of the same oid changes nothing. */
   record(record: ExchangeRecord): Promise<void>;
-  /** Adds legs to the bot's order: it missed its price and now rests at it under the same oid. */
-  extend(record: Pick<ExchangeRecord, 'chain' | 'oid' | 'manner' | 'legs'>): Promise<void>;
   /** Stores the answer given to the bot and journals its orders again, so that every replica reloads them. */
   answer(chain: ChainSlug, oid: bigint, answered: Answered, at: number): Promise<void>;
   /** Each gets its own oid. */

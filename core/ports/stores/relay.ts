@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../../chains/chains.js';
-import type { Draft, PlacedWith } from './orders.js';
+import type { Draft, NotPlaced, PlacedWith } from './orders.js';
 import type { Address, Hex } from '../../types.js';
-import type { ExchangeLeg, ExchangeRecord } from './exchange.js';
+import type { ChildRecord, ExchangeLeg, ExchangeRecord } from './exchange.js';
 import type { Lease } from './tracking.js';
 
 /** Causes that keep a lane from sending. Each is cleared by its own recovery, not by that of another cause. */
@@ -182,6 +182,41 @@ export interface RelayedOrder {
 /** An order that is not placed has no job. */
 export type PlacedJob = PlacedWith<{ readonly job: RelayJob }>;
 
+/** One request of a bot's order. */
+export interface RelayedLeg {
+  /** Null for a TP/SL of an open trade, which is not an order. */
+  readonly draft: Draft | null;
+  readonly leg: Omit<ExchangeLeg, 'orderId'>;
+  /** Null for a leg that is held back: it is stored and gets its job later. */
+  readonly request: Omit<RelayRequest, 'chain' | 'orderId'> | null;
+  /** For a leg that opens or protects a trade whose closing slippage is set afterwards. */
+  readonly owed?: { readonly closingSlippageP: bigint; readonly dueAt: number };
+}
+
+/** A bot's order with all of its requests. */
+export interface RelayedItem {
+  readonly record: Omit<ExchangeRecord, 'oid' | 'legs'>;
+  readonly legs: readonly RelayedLeg[];
+  /** The oid of a bot's order without an order of ours, or of the one that it continues; absent: the id of its first order. */
+  readonly oid?: bigint;
+  /** The bot's order exists and gets these legs. */
+  readonly isContinued: boolean;
+  /** TP/SL that came with it; their parent is the leg that opens. */
+  readonly children: readonly Omit<ChildRecord, 'parentOrder'>[];
+}
+
+export type PlacedItem =
+  | {
+      readonly kind: 'placed';
+      readonly oid: bigint;
+      /** The order of each leg; null for a leg that is none. */
+      readonly orderIds: readonly (bigint | null)[];
+      /** In the order of the legs, without those held back. */
+      readonly jobs: readonly RelayJob[];
+    }
+  /** The order of this leg was refused, so that nothing is stored. */
+  | { readonly kind: 'refused'; readonly at: number; readonly why: NotPlaced };
+
 /** A missing nonce that keeps higher ones from being mined. */
 export interface Hole {
   readonly nonce: number;
@@ -196,8 +231,9 @@ export interface RelayStore {
   actions(chain: ChainSlug, ids: readonly bigint[]): Promise<SignedAction[]>;
   /** The order, its record and the job in one transaction. */
   placeAndQueue(relayed: RelayedOrder): Promise<PlacedJob>;
-  /** In one transaction with the record of its order, where one is given. */
-  queue(request: RelayRequest, at: number, record?: ExchangeRecord): Promise<RelayJob>;
+  /** Orders, record, TP/SL, closing slippages to set, and jobs in one transaction: all of them or nothing. */
+  placeItem(item: RelayedItem): Promise<PlacedItem>;
+  queue(request: RelayRequest, at: number): Promise<RelayJob>;
   /** For cancels and reclaims: returns the open job that already does the same, if there is one. */
   queueOnce(request: RelayRequest, at: number): Promise<{ readonly job: RelayJob; readonly isNew: boolean }>;
   /**

@@ -5,9 +5,8 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import { closePosition, closingMark } from '../../../core/trading/close-position.js';
 import { watchOrders } from '../send/await-orders.js';
 import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
-import { requireLane } from '../send/require-lane.js';
+import { requireLane, sendTransaction } from '../send/send-write.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { sendTransaction } from '../send/send-write.js';
 
 /** Lets the relayer re-encode the job before signing: a close of a whole position, at the price of that moment. */
 export interface FlattenJobContext {

@@ -5,8 +5,7 @@ import type { Address, Cancel } from '../../../core/types.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { CancelJobContext } from '../send/cancel-work.js';
 import type { Unreclaimed } from '../../../core/ports/stores/relay.js';
-import { sendWrite } from '../send/send-write.js';
-import { takesWork } from '../send/require-lane.js';
+import { sendWrite, takesWork } from '../send/send-write.js';
 
 const LOOK_MS = 2_000;
 

@@ -4,7 +4,10 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import { askedLevel, keptPrice } from '../plan/asked-level.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import type { ChildItem, Prepared } from '../plan/plan-items.js';
-import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import type { SignedAction, RelayedLeg } from '../../../core/ports/stores/relay.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
+import { wantedClosingSlippage } from '../../../core/domain/relay/closing-slippage.js';
+import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
 
 /** The stored record of an item as the bot sent it, without the ids that storing assigns. */
 export const recordOf = (
@@ -38,13 +41,11 @@ export function childRecords(
   caller: AgentCaller,
   action: SignedAction,
   { asked: { children = [] }, legs }: Prepared,
-  stored: readonly (bigint | null)[],
-): ChildRecord[] {
-  const at = legs.findIndex(({ leg }) => leg.role === 'open');
-  const parentOrder = stored[at] ?? null;
-  const sizeBase = legs[at]?.leg.sizeBase ?? 0n;
-  if (parentOrder === null) return [];
-  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), parentOrder, sizeBase }));
+): Omit<ChildRecord, 'parentOrder'>[] {
+  const opening = legs.find(({ leg }) => leg.role === 'open');
+  if (opening === undefined) return [];
+  const { sizeBase } = opening.leg;
+  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase }));
 }
 
 /** The id under which the level is listed. A level that is set again at the same place is a new order. */
@@ -67,4 +68,22 @@ export async function protectionId(
   const former = await store.exchange.find(slug, trader, known.id);
   if (former === null || (former.action === action.id && former.item === asked.item)) return known.id;
   return (await store.facade.protections.renumber(slug, trader, known.id, clock.now())) ?? known.id;
+}
+
+/** A protection sets its slippage itself; it is checked once more, because a pending close may have set another. */
+const SECOND_LOOK_MS = 15_000;
+
+const wantedBy = ({ asked, manner }: Prepared): bigint =>
+  manner === 'protection' ? wantedClosingSlippage(asked.order, MAX_SLIPPAGE_P) : asked.closingSlippageP;
+
+export const owesClosingSlippage = (prepared: Prepared): boolean => wantedBy(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
+
+/** What is stored with a leg before anything is sent, so that a crash cannot leave a stop loss without its closing slippage. */
+export function owedClosingSlippage(prepared: Prepared, now: number): (leg: Leg) => Pick<RelayedLeg, 'owed'> {
+  if (!owesClosingSlippage(prepared)) return () => ({});
+  const closingSlippageP = wantedBy(prepared);
+  return ({ role, intent }) => {
+    if (role === 'open') return { owed: { closingSlippageP, dueAt: now } };
+    return intent.kind === 'protect' ? { owed: { closingSlippageP, dueAt: now + SECOND_LOOK_MS } } : {};
+  };
 }

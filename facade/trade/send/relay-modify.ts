@@ -26,7 +26,8 @@ import { foreseeRefusal } from '../../../core/trading/rules-of-opening.js';
 import { sendItem } from './send-item.js';
 import { withSlot } from '../plan/simulation-slots.js';
 import { isTakenBy } from './taken-by.js';
-import { CLOID_TAKEN, prepareReplacement, type Instead } from '../plan/write-leg.js';
+import { prepareReplacement } from '../../../core/trading/prepare-leg.js';
+import { CLOID_TAKEN, type Instead } from '../../../core/trading/prepare-order.js';
 
 /** What the relayer needs besides the order's translation: the slot that is released in the same transaction. */
 export interface ReplaceJobContext {

@@ -1,7 +1,7 @@
 import type { SignerClaim } from '../../../core/ports/stores/signers.js';
 import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { Address } from '../../../core/types.js';
-import type { RelayedOrder } from '../../../core/ports/stores/relay.js';
+import type { RelayedItem, RelayedOrder } from '../../../core/ports/stores/relay.js';
 import type { OpeningGuard } from '../../../core/ports/stores/rules.js';
 import { orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';
@@ -184,6 +184,59 @@ describe('an order that is stored with what sends it', () => {
     expect(await raced({ order: { clientId: 'one' } })).toBe(1);
     expect(await raced({ spend: { usd: '10', cap: '35' } })).toBe(3);
     expect(await store.relay.queued(CHAIN, orderOf().request.wallet, 100)).toHaveLength(4);
+  });
+
+  describe('of several parts', () => {
+    async function newItems() {
+      const orderOf = await newOrders();
+      const { record, request } = orderOf();
+      const { leg, ...shared } = record;
+      const owed = { closingSlippageP: 5_000n, dueAt: NOW };
+      const itemOf = (...wishes: DraftWishes[]): RelayedItem => ({
+        record: shared,
+        isContinued: false,
+        children: [{ ...shared, item: 1, manner: 'protection', sizeBase: 5n }],
+        legs: wishes.map((wish, at) => ({
+          draft: orderOf(wish).draft,
+          leg,
+          request: at === 2 ? null : request,
+          ...(at === 0 && { owed }),
+        })),
+      });
+      return { itemOf, record };
+    }
+
+    it('has a job for each that is not held back, its record and its children', async () => {
+      const { itemOf, record } = await newItems();
+      const placed = await store.relay.placeItem(itemOf({}, {}, {}));
+      if (placed.kind !== 'placed') throw new Error(placed.kind);
+      const { oid, orderIds, jobs } = placed;
+      expect(orderIds[0]).toBe(oid);
+      expect(jobs.map(({ orderId }) => orderId)).toEqual(orderIds.slice(0, 2));
+      expect(
+        await store.relay.jobs(
+          CHAIN,
+          jobs.map(({ id }) => id),
+        ),
+      ).toEqual(jobs);
+      const found = await store.exchange.find(CHAIN, record.trader, oid);
+      expect(found?.legs.map(({ orderId }) => orderId)).toEqual(orderIds);
+      expect(await store.db('exchange_orders').where({ parent_order: oid.toString() })).toHaveLength(1);
+      expect(await store.db('pending_closing_slippages').where({ oid: oid.toString() })).toMatchObject([{ slippage_p: 5_000 }]);
+    });
+
+    it('leaves nothing of the first behind where the second is refused', async () => {
+      const { itemOf, record } = await newItems();
+      const before = await written();
+      const over = { spend: { usd: '10', cap: '9' } };
+      expect(await store.relay.placeItem(itemOf({}, over))).toMatchObject({ kind: 'refused', at: 1, why: { kind: 'over-cap' } });
+      await store.rules.put({ chain: CHAIN, trader: record.trader, rules: { reduceOnly: true }, updatedAt: NOW });
+      const asked = { collaterals: new Map(), instead: null, now: NOW, notionalUsd: 1n, freedUsd: 0n, given: { defaults: {}, own: {} } };
+      const { legs, ...rest } = itemOf({}, {});
+      const ruled = legs.map((leg, at) => (at === 1 && leg.draft ? { ...leg, draft: { ...leg.draft, guard: asked } } : leg));
+      await expect(store.relay.placeItem({ ...rest, legs: ruled })).rejects.toThrow();
+      expect(await written()).toEqual(before);
+    });
   });
 
   it('keeps its children when it rests after all under another order of ours', async () => {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
-import { fromNode } from '../../../core/ports/from-node.js';
-import type { Venue } from '../../../core/gateway.js';
-import type { Address } from '../../../core/types.js';
+import { fromNode } from '../ports/from-node.js';
+import type { Venue } from '../gateway.js';
+import type { Address } from '../types.js';
 
 /** A trader's balance of a collateral, and the Diamond's allowance of it. */
 export interface Funds {

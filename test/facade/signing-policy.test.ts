@@ -5,7 +5,7 @@ import { approvalProof } from '../../core/access/facade-agents.js';
 import { parseSignature } from '../../core/access/signature.js';
 import type { Address } from '../../core/types.js';
 import type { SignedAction } from '../../core/ports/stores/relay.js';
-import { createVerifyAction, expiryOf, type VerifyAction } from '../../facade/trade/verify-action.js';
+import { createBodyReader, createVerifyAction, expiryOf, type VerifyAction } from '../../facade/trade/signing-policy.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 
@@ -107,6 +107,7 @@ describe('a stored action, before the relayer signs for it', () => {
 
 it('says when its client does not want it any more', async () => {
   if (!agent) throw new Error('no wallet');
-  expect(expiryOf(action)).toBeNull();
-  expect(expiryOf({ envelope: JSON.stringify(await signL1(agent, orderAction(), { expiresAfter: 77 })) })).toBe(77);
+  const read = createBodyReader();
+  expect(expiryOf(read(action))).toBeNull();
+  expect(expiryOf(read({ ...action, envelope: JSON.stringify(await signL1(agent, orderAction(), { expiresAfter: 77 })) }))).toBe(77);
 });

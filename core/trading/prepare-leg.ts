@@ -1,0 +1,170 @@
+import type { AgentCaller } from '../access/caller.js';
+import type { CloseIntent, DecreaseIntent, OpenIntent, OpenTerms } from '../domain/intent.js';
+import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
+import type { Leg } from '../domain/relay/exchange-order.js';
+import { checkMarket } from '../domain/agent.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { marketName } from '../account/describe-order.js';
+import type { PositionFigures } from './find-position.js';
+import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from './order-request.js';
+import { decimal, formatDecimal, round } from '../domain/decimal.js';
+import { tradingFee } from '../domain/pricing/fees.js';
+import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
+import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
+import type { Draft } from '../ports/stores/orders.js';
+import { closingSlippage, positionOrder, tokensHeld } from './position-order.js';
+import { invalid } from './exact-units.js';
+import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
+import { draftOf, MAX_UNSENT, prepareOpening, type DraftedWrite, type Instead } from './prepare-order.js';
+
+/** One leg of an exchange order, checked and simulated but not stored. */
+export interface PreparedLeg {
+  readonly leg: Leg;
+  readonly write: PreparedWrite;
+  /** null for a protection: it is no order of ours. */
+  readonly draft: Draft | null;
+}
+
+/** What a leg is prepared with: the trader's positions, and the database's time when they were read. */
+interface LegFacts {
+  readonly positions: readonly PositionFigures[];
+  readonly askedAt: number;
+}
+
+/** Takes one round trip; throws refusals of the rules or the contracts. */
+export async function prepareLeg(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  leg: Leg,
+  { positions, askedAt }: LegFacts,
+): Promise<PreparedLeg> {
+  const { intent } = leg;
+  if (intent.kind === 'open') return { leg, ...(await prepareRelayed(gateway, venue, caller, leg, { intent, askedAt, instead: null })) };
+  if (intent.kind !== 'close' && intent.kind !== 'decrease') {
+    const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+    return { leg, write, draft: null };
+  }
+  const position = positions.find(({ tradeIndex }) => tradeIndex === intent.tradeIndex);
+  if (!position) throw new GatewayError('POSITION_NOT_FOUND', { id: String(intent.tradeIndex) });
+  return { leg, ...(await prepareClosing(gateway, venue, caller, { intent, position })) };
+}
+
+/** Prepares the leg as a replacement of a resting order: one transaction does both, which frees the order's collateral. */
+export async function prepareReplacement(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  leg: Leg,
+  { instead, askedAt }: { readonly instead: Instead; readonly askedAt: number },
+): Promise<PreparedLeg> {
+  if (leg.intent.kind !== 'open') throw new TypeError('only an entry can stand in for another');
+  return { leg, ...(await prepareRelayed(gateway, venue, caller, leg, { intent: leg.intent, askedAt, instead })) };
+}
+
+function prepareRelayed(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { sizeBase }: Leg,
+  { intent, instead, askedAt }: { readonly intent: OpenIntent; readonly instead: Instead | null; readonly askedAt: number },
+): Promise<DraftedWrite> {
+  if (intent.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  return prepareOpening(gateway, venue, caller, openingOf(venue, intent, sizeBase), { relayed: { askedAt }, instead });
+}
+
+const USD_DECIMALS = 6;
+
+function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening {
+  const config = venue.feed.config();
+  const collateral = config.collaterals.find(({ index }) => index === intent.collateralIndex);
+  const market = orderMarket(venue, { market: marketName(config, intent.pairIndex), collateral: collateral?.symbol });
+  const terms = termsOf(intent);
+  return {
+    ...market,
+    terms,
+    sizeBase,
+    sizeCollateral: positionSizeCollateral(terms),
+    isPriceGiven: true,
+    storedSl: storedStopLoss(market.view, terms),
+  };
+}
+
+export const termsOf = ({
+  type,
+  pairIndex,
+  collateralIndex,
+  long,
+  leverage,
+  collateralAmount,
+  price,
+  tp,
+  sl,
+  slippageP,
+  referrer,
+}: OpenIntent): OpenTerms => ({
+  type,
+  pairIndex,
+  collateralIndex,
+  long,
+  leverage,
+  collateralAmount,
+  price,
+  tp,
+  sl,
+  slippageP,
+  ...(referrer && { referrer }),
+});
+
+/** A close by the relayer, of one trade as a whole or in part. */
+async function prepareClosing(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { intent, position }: { readonly intent: CloseIntent | DecreaseIntent; readonly position: PositionFigures },
+): Promise<DraftedWrite> {
+  const market = marketName(venue.feed.config(), position.pairIndex);
+  checkMarket(caller.scope, market);
+  const session = venue.feed.session(position.pairIndex, venue.clock.now());
+  if (session === 'closed') throw new GatewayError('MARKET_CLOSED', { market, session });
+  if (intent.kind === 'decrease') checkPart(venue, position, intent.collateralDelta);
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
+  const order = positionOrder(caller, position, partOf(venue, intent, position), times);
+  // The contract accepts one pending order per trade: a second one would be mined in vain.
+  return {
+    write,
+    draft: { ...draftOf(gateway, venue, caller, { order, write, spend: null }), maxUnsent: MAX_UNSENT, soleOn: position.tradeIndex },
+  };
+}
+
+function partOf(venue: Venue, intent: CloseIntent | DecreaseIntent, position: PositionFigures): Parameters<typeof positionOrder>[2] {
+  const { leverage } = position;
+  const sizeToken = tokensHeld(venue, position);
+  const collateralAmount = intent.kind === 'close' ? position.collateralAmount : intent.collateralDelta;
+  const [size, whole] = [positionSizeCollateral({ collateralAmount, leverage }), positionSizeCollateral(position)];
+  return {
+    action: intent.kind,
+    leverage,
+    collateralAmount,
+    sizeCollateral: size,
+    sizeToken: intent.kind === 'close' || whole === 0n ? sizeToken : (sizeToken * size) / whole,
+    slippageP: intent.slippageP ?? closingSlippage(position),
+  };
+}
+
+/** A partial close worth less than its fee would be mined and then canceled by the contract, which wastes gas. */
+function checkPart(venue: Venue, position: PositionFigures, collateralAmount: bigint): void {
+  const market = marketView(venue.feed.config(), position);
+  if (market === null) return;
+  const { leverage, isCounterTrade, pairIndex } = position;
+  const { feeMultiplier } = STANDARD_TERMS;
+  const size = positionSizeCollateral({ collateralAmount, leverage });
+  const fee = tradingFee({ market, positionSizeCollateral: size, isCounterTrade, feeMultiplier });
+  const gain = rawPnl(collateralAmount, pnlPercentP({ ...position, price: currentPrice(venue, pairIndex).oracle }));
+  if (collateralAmount + gain >= fee) return;
+  const usd = (amount: bigint): string =>
+    formatDecimal(round(decimal(collateralToUsd(amount, market.collateral), 18), USD_DECIMALS, 'half-up'));
+  throw new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(collateralAmount), minCollateralUsd: usd(fee) });
+}

@@ -1,0 +1,180 @@
+import { approvalEnd } from '../../core/access/facade-agents.js';
+import type { Crypto } from '../../core/access/signature.js';
+import type { Address } from '../../core/types.js';
+import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { SigningPolicy } from '../../core/ports/relayer.js';
+import type { Store } from '../../core/ports/store.js';
+import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
+import { ACTIONS } from '../actions/index.js';
+import { isTradeType, type TradeAction } from '../actions/trade.js';
+import { readEnvelope, type Envelope } from '../envelope.js';
+import { actionHash } from '../signing/action-hash.js';
+import { decodeAction, type Decoded } from '../signing/canonical.js';
+import { readOrderedJson } from '../signing/ordered-json.js';
+import { createPhantomDigest } from '../signing/phantom-agent.js';
+import { deriveCalls, namesTarget } from './derive-calls.js';
+import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
+
+/** Why a stored action does not prove its trader's request; null if it does. */
+export type VerifyAction = (action: SignedAction, purpose: RelayPurpose, now: number) => string | null;
+
+interface Approval {
+  readonly trader: Address | null;
+  readonly agent: Address;
+  readonly endsAt: number | null;
+}
+
+/** Cached approvals; an agent sends many actions under one. */
+const MOST_KEPT = 10_000;
+
+/** A stored body, read as the exchange reads it when it arrives. */
+interface SignedBody {
+  readonly envelope: Envelope;
+  readonly decoded: Decoded<unknown>;
+}
+
+export type ReadBody = (action: SignedAction) => SignedBody | null;
+
+/** Parses the text of a stored action once, for its signature, its expiry and its calls; null if it is no action that an agent signs. */
+export function createBodyReader(): ReadBody {
+  const known = new WeakMap<SignedAction, SignedBody | null>();
+  const parse = (text: string): SignedBody | null => {
+    const envelope = readEnvelope(readOrderedJson(Buffer.from(text)));
+    const row = ACTIONS.get(envelope.type);
+    if (row?.scheme !== 'l1' || row.schema === 'any') return null;
+    return { envelope, decoded: decodeAction(row.schema, envelope.action) };
+  };
+  return (action) => {
+    const read = known.get(action);
+    if (read !== undefined) return read;
+    const body = readable(() => parse(action.envelope));
+    known.set(action, body);
+    return body;
+  };
+}
+
+/** The trading action in a body; null for any other. */
+function tradeIn(body: SignedBody | null): TradeAction | null {
+  return body !== null && isTradeType(body.envelope.type) ? (body.decoded.action as TradeAction) : null;
+}
+
+interface PolicyParts {
+  readonly store: Store;
+  readonly chain: ChainDefinition & { readonly slug: ChainSlug };
+  /** Recovers signers of stored actions. */
+  readonly crypto: Crypto;
+  /** Whether a scheduled cancel may close positions. */
+  readonly flattens: boolean;
+  readonly clock: Clock;
+}
+
+/** What the relayer asks before every signature about the actions that the facade has stored. */
+export function createSigningPolicy({ store, chain, crypto, flattens, clock }: PolicyParts): Required<SigningPolicy> {
+  const read = createBodyReader();
+  const verify = createVerifyAction(crypto, read);
+  const multipliers = createMultipliers(store, chain.slug, clock);
+  return {
+    verify: (action, { purpose }) => verify(action, purpose, clock.now()),
+    isExpired: (action) => clock.now() > (expiryOf(read(action)) ?? Infinity),
+    async reencode(signed, job) {
+      const action = tradeIn(read(signed));
+      if (action === null || (isFlattening(job) && !flattens)) return [];
+      const { id, trader } = signed;
+      if (!(await namesTarget(store, chain, { id, trader, action }, job))) return [];
+      const known = await multipliers();
+      return deriveCalls({ action, trader }, job, (asset) => known.get(asset) ?? 1n);
+    },
+  };
+}
+
+const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
+
+/** How long multipliers are cached: a fixed one never changes, only new ones are added. */
+const MULTIPLIERS_KEPT_MS = 1_000;
+
+/** The contract's units per facade unit, by pair. */
+function createMultipliers({ facade }: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
+  let kept: { readonly at: number; readonly all: Promise<ReadonlyMap<number, bigint>> } | null = null;
+  const load = async (): Promise<ReadonlyMap<number, bigint>> =>
+    new Map((await facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
+  return async () => {
+    if (kept === null || clock.now() - kept.at >= MULTIPLIERS_KEPT_MS) kept = { at: clock.now(), all: load() };
+    const { all } = kept;
+    return all.catch((error: unknown) => {
+      if (kept?.all === all) kept = null;
+      throw error;
+    });
+  };
+}
+
+/**
+ * Recovers the signer of a stored action from its text, and the trader from the stored approval of that signer: write access to the
+ * database without a key of a trader or agent is not enough to get anything signed. An action of a batch is recovered once.
+ */
+export function createVerifyAction({ keccak, recover }: Crypto, read: ReadBody = createBodyReader()): VerifyAction {
+  const digest = createPhantomDigest(keccak);
+  const approvals = new Map<string, Approval | null>();
+  const verified = new WeakMap<SignedAction, string | null>();
+
+  function signerOf(action: SignedAction): Address | null {
+    const { form, network, nonce } = action;
+    const { envelope, decoded } = read(action) ?? {};
+    const signed = decoded?.forms.find((each) => each.form === form);
+    if (envelope?.nonce !== nonce || signed === undefined) return null;
+    return recover(digest(actionHash(keccak, signed.json, envelope), network), envelope.signature);
+  }
+
+  function approvalIn(text: string): Approval | null {
+    const envelope = readEnvelope(readOrderedJson(Buffer.from(text)));
+    const row = ACTIONS.get(envelope.type);
+    if (row?.scheme !== 'user-signed' || row.verdict.kind !== 'approve-agent') return null;
+    const signed = readUserSigned(row.signed, envelope.action);
+    return {
+      trader: recover(userSignedDigest(keccak, row.signed, signed), envelope.signature),
+      agent: signed.values.get('agentAddress') as Address,
+      endsAt: approvalEnd(String(signed.values.get('agentName'))),
+    };
+  }
+
+  function keptApproval(text: string): Approval | null {
+    const known = approvals.get(text);
+    if (known !== undefined) return known;
+    const read = readable(() => approvalIn(text));
+    if (approvals.size >= MOST_KEPT) approvals.clear();
+    approvals.set(text, read);
+    return read;
+  }
+
+  function doubtOf(action: SignedAction): string | null {
+    return readable(() => signerOf(action)) === action.signer ? null : 'its signature is not that of its signer';
+  }
+
+  return (action, purpose, now) => {
+    const doubt = verified.has(action) ? (verified.get(action) ?? null) : doubtOf(action);
+    verified.set(action, doubt);
+    // Reclaimed collateral always goes to the trader, independent of the requester.
+    if (doubt !== null || action.signer === action.trader || purpose === 'reclaim') return doubt;
+    if (action.approval == null) return 'the approval of its agent is not stored: let the trader approve the agent again';
+    const approval = keptApproval(action.approval);
+    if (approval?.trader !== action.trader || approval.agent !== action.signer)
+      return 'the approval of its agent is not signed by its trader';
+    const hasEnded = purpose === 'action' && approval.endsAt !== null && approval.endsAt <= now;
+    return hasEnded ? 'the approval of its agent has ended' : null;
+  };
+}
+
+/** Null if it cannot be parsed: then it is no proof. */
+function readable<Read>(read: () => Read): Read | null {
+  try {
+    return read();
+  } catch {
+    return null;
+  }
+}
+
+/** Epoch ms of the expiry set by the client; null if there is none. */
+export function expiryOf(body: SignedBody | null): number | null {
+  const expiresAfter = body?.envelope.expiresAfter ?? null;
+  return expiresAfter === null ? null : Number(expiresAfter);
+}
