@@ -1,9 +1,9 @@
+import { hexToBytes } from 'viem/utils';
 import type { RecoverableSignature } from '../core/access/signature.js';
 import { GatewayError, type Issue } from '../core/errors.js';
 import type { Address } from '../core/types.js';
 import type { HashExtras } from './signing/action-hash.js';
 import { isObject, type Json, type JsonObject } from './signing/ordered-json.js';
-import { readWireSignature } from './signing/wire-signature.js';
 
 /** The body that a client posts. Other keys are ignored. */
 export interface Envelope extends HashExtras {
@@ -62,4 +62,25 @@ function readVault(json: Json | undefined): Address | null | undefined {
   if (json === undefined || json === null || json === '') return null;
   const [, digits] = typeof json === 'string' ? (ADDRESS.exec(json) ?? []) : [];
   return digits === undefined ? undefined : `0x${digits.toLowerCase()}`;
+}
+
+const NUMBER = /^(?:0x)?([0-9a-fA-F]{1,64})$/;
+const PARITIES: ReadonlyMap<Json | undefined, 0 | 1> = new Map([
+  [0n, 0],
+  [1n, 1],
+  [27n, 0],
+  [28n, 1],
+]);
+
+/** `{r, s, v}` as clients send it: numbers may lack leading zeros or `0x`, and `v` its 27. Null for anything else. */
+export function readWireSignature(json: Json | undefined): RecoverableSignature | null {
+  if (!isObject(json)) return null;
+  const [r, s] = [number(json.get('r')), number(json.get('s'))];
+  const yParity = PARITIES.get(json.get('v'));
+  return r === null || s === null || yParity === undefined ? null : { compact: hexToBytes(`0x${r}${s}`), yParity };
+}
+
+function number(json: Json | undefined): string | null {
+  const [, digits] = typeof json === 'string' ? (NUMBER.exec(json) ?? []) : [];
+  return digits === undefined ? null : digits.padStart(64, '0');
 }

@@ -2,7 +2,7 @@ import { GatewayError, retryAfterSeconds } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import type { Window } from '../core/access/limits.js';
 import { ACTIONS } from './actions/index.js';
-import type { TradeHandlers } from './actions/trade-handlers.js';
+import type { TradeHandlers } from './actions/trade.js';
 import { JSON_TYPE, type Answer, type Endpoint } from './endpoint.js';
 import { createExchange } from './exchange.js';
 import { weighAction } from './info/info-weights.js';
@@ -42,10 +42,23 @@ export function actionIn(json: Json): string {
 const isGatewayError = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
 /** The service's own error, with the fields that Hyperliquid clients look for. */
-export function answerError(error: GatewayError, status: number = error.status): Answer {
+function answerError(error: GatewayError, status: number = error.status): Answer {
   const { code, message, details } = error;
   const shown = Object.keys(details).length > 0 ? { details } : {};
   const wait = retryAfterSeconds(error);
   const headers = wait === null ? {} : { 'Retry-After': String(wait) };
   return { status, type: JSON_TYPE, body: JSON.stringify({ code, message, ...shown, msg: message, data: null }), headers };
+}
+
+/** One client and its flows, each with whether its test passed when the report was written. */
+export interface ClientReport {
+  readonly client: string;
+  readonly version: string;
+  readonly flows: readonly { readonly flow: string; readonly isPassed: boolean }[];
+}
+
+/** `GET /hl/{chain}/compat`: the clients tested against this version, and their results. */
+export function createCompatEndpoint(report: readonly ClientReport[]): Endpoint {
+  const body = Buffer.from(JSON.stringify({ clients: report }));
+  return { method: 'GET', answer: () => ({ status: 200, type: JSON_TYPE, body }), refuse: (error) => answerError(error) };
 }

@@ -5,8 +5,7 @@ import type { ActionRow } from './actions/action-row.js';
 import { admitAction, refusalOf, type OnCounted } from './admit-action.js';
 import type { Envelope } from './envelope.js';
 import { DONE, nonceText, refused, TEXTS, type ExchangeReply } from './reply.js';
-import { multiSigDigests } from './signing/multi-sig.js';
-import { readUserSigned, userSignedDigest, type UserSigned } from './signing/user-signed.js';
+import { multiSigDigests, readUserSigned, userSignedDigest, type UserSigned } from './signing/user-signed.js';
 
 type UserRow = Extract<ActionRow, { scheme: 'user-signed' }>;
 export type WalletRow = Exclude<ActionRow, { scheme: 'l1' }>;

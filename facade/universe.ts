@@ -1,4 +1,4 @@
-import type { AssetUnits } from '../core/ports/stores/assets.js';
+import type { AssetUnits } from '../core/ports/stores/facade.js';
 import { groupOf, maxLeverageOf, publicBase, symbolOf, type MarketConfig, type Pair } from '../core/domain/market.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import { directoryOf } from '../core/markets/directory.js';

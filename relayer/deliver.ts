@@ -5,7 +5,7 @@ import { bumpedFees, firstFees, gwei } from './fees.js';
 import { createSigning, NO_OP_GAS } from './sign-jobs.js';
 import type { DeliveryOptions } from './lane-options.js';
 import { GatewayError } from '../core/errors.js';
-import { NoNodeError } from '../core/ports/no-node-error.js';
+import { NoNodeError } from '../core/ports/chain.js';
 
 /** Signs and sends jobs that have a nonce. A job may have several attempts under its nonce, of which at most one can be mined. */
 export interface Delivery {

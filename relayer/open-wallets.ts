@@ -1,10 +1,10 @@
-import { isDemoKey } from '../core/config/relayer-keys.js';
+import { isDemoKey, type Keystore } from '../core/config/relayer-keys.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { RelayerConfig } from '../core/config/relayer.js';
 import { createExternalWallets } from './external-signer.js';
-import { openKeystore } from './keystore.js';
 import { createWallet, type SigningCurve, type Wallet } from './wallet.js';
+import type { Hex } from '../core/types.js';
 
 export interface OpenedWallets {
   /** Plain keys first, then keystores, then the external signer's. */
@@ -28,4 +28,33 @@ export async function openWallets(
   const addresses = wallets.map(({ address }) => address);
   const twice = addresses.filter((address, at) => addresses.indexOf(address) !== at);
   return { wallets, problems: [...problems, ...twice.map((address) => `the relayer's wallet ${address} is configured twice`)] };
+}
+
+/**
+ * The key of an encrypted keystore; null if the password does not open it. The cause is never passed on: a library's error message
+ * may quote the password.
+ */
+async function openKeystore({ json, password }: Keystore): Promise<Hex | null> {
+  // Imported lazily, because it is large and only needed for keystores.
+  const { decryptKeystoreJson } = await import('ethers');
+  try {
+    const { privateKey } = await decryptKeystoreJson(json(), password());
+    return privateKey.toLowerCase() as Hex;
+  } catch {
+    return null;
+  }
+}
+
+/** The addresses of the configured wallets, as far as they are known without decryption: a keystore need not name its address. */
+export const walletAddresses = ({ keys, keystores = [], signer = null }: RelayerConfig): string[] => [
+  ...keys().map((key) => createWallet(key).address),
+  ...keystores.map(({ json }) => namedIn(json()) ?? 'a keystore that does not name its address'),
+  ...(signer?.wallets ?? []),
+];
+
+/** The keystore's `address`, with or without 0x. */
+function namedIn(json: string): string | null {
+  const { address } = JSON.parse(json) as { readonly address?: unknown };
+  const found = typeof address === 'string' ? /^(?:0x)?([0-9a-f]{40})$/i.exec(address)?.[1] : undefined;
+  return found === undefined ? null : `0x${found.toLowerCase()}`;
 }

@@ -4,7 +4,7 @@ import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { ChainSlug } from '../core/chains/chains.js';
 import type { ChainConfig } from '../core/config/config.js';
-import { NO_REFERRERS } from '../core/trading/referrers.js';
+import { NO_REFERRERS } from '../core/trading/order-variables.js';
 import type { Lifecycle } from '../app/lifecycle.js';
 import { sandboxAccounts } from './accounts.js';
 import { createMarketHours } from './backend/market-hours.js';

@@ -2,7 +2,7 @@ import { configSummary } from '../../core/config/summary.js';
 import { readConfig } from '../../core/config/config.js';
 import { readOrExit } from '../lifecycle.js';
 import { readSettings } from '../read-settings.js';
-import { walletAddresses } from '../../relayer/wallet-addresses.js';
+import { walletAddresses } from '../../relayer/open-wallets.js';
 
 /** `npm run config:check`: lists every problem of the production settings, or what would run with them. Opens no connection. */
 const { settings: config, warnings } = readOrExit(() =>

@@ -9,7 +9,7 @@ import type { Gateway, Venue } from '../../core/gateway.js';
 import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
 import type { Metrics } from '../../core/observability/metrics.js';
 import { expireOrders } from '../../core/trading/expire-orders.js';
-import { NO_REFERRERS } from '../../core/trading/referrers.js';
+import { NO_REFERRERS } from '../../core/trading/order-variables.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';

@@ -3,7 +3,7 @@ import type { AbiEvent, ContractFunctionName, Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import type { MarketConfig } from '../../core/domain/market.js';
-import { NO_REFERRERS, referrersOf } from '../../core/trading/referrers.js';
+import { NO_REFERRERS, referrersOf } from '../../core/trading/order-variables.js';
 import { NodeRefusal, type AskNode, type ChainConfig, type GoodNode } from './probe-node.js';
 import { differs, few, judge, ok, type Looker, type Outcome } from './look.js';
 

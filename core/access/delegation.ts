@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { encodeFunctionData, parseAbi } from 'viem/utils';
-import { fromNode } from '../ports/from-node.js';
+import { fromNode } from '../ports/chain.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import { WRITE_FUNCTIONS } from '../chains/diamond-functions.js';

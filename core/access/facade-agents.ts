@@ -1,7 +1,7 @@
 import { bytesToHex, encodePacked, keccak256 } from 'viem/utils';
 import type { Agent, Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
-import { fromNode } from '../ports/from-node.js';
+import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../types.js';

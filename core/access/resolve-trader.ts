@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ChainSlug } from '../chains/chains.js';
 import { isInForce } from '../domain/agent.js';
-import { fromNode } from '../ports/from-node.js';
+import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../markets/directory.js';
 import type { Address } from '../types.js';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CHAIN_SLUGS, CHAINS, chainBySlug, chainVariable, type ChainDefinition, type ChainSlug } from '../chains/chains.js';
 import { SECRET_CHAIN_SETTINGS, type Source } from './source.js';
-import { readReferrers, REFERRER_VARIABLES, type Referrers } from '../trading/referrers.js';
+import { readReferrers, REFERRER_VARIABLES, type Referrers } from '../trading/order-variables.js';
 import { readRelayer, RELAYER_PREFIX, RELAYER_VARIABLES, type RelayerConfig } from './relayer.js';
 
 export interface ChainConfig {

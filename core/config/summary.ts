@@ -3,7 +3,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './config.js';
 import { BESIDE_THE_POOL, sslModeOf } from './database.js';
 import { redactUrl } from '../observability/redact.js';
 import type { RelayerConfig } from './relayer.js';
-import { NO_REFERRERS, type Referrers } from '../trading/referrers.js';
+import { NO_REFERRERS, type Referrers } from '../trading/order-variables.js';
 import type { RuleSettings } from './rules.js';
 
 /** A readable summary of the settings. URLs are reduced to their host, secrets are omitted. */

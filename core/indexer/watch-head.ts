@@ -4,7 +4,7 @@ import { redactText } from '../observability/redact.js';
 import { createCatchUpMeter, isNearHead } from './catch-up.js';
 import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '../chains/collaterals.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../chains/diamond-functions.js';
-import { referrersOf } from '../trading/referrers.js';
+import { referrersOf } from '../trading/order-variables.js';
 import { ForeignChainError, type ChainFacts } from '../ports/chain.js';
 
 const SLOWEST_POLL_MS = 1000;

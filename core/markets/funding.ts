@@ -5,7 +5,7 @@ import type { Venue } from '../gateway.js';
 import { activeCollaterals, pairOf, referenceCollateral } from './directory.js';
 import { GatewayError } from '../errors.js';
 import type { Cancel } from '../types.js';
-import type { FundingHour, FundingStore } from '../ports/stores/funding.js';
+import type { FundingHour, FundingStore } from '../ports/stores/facade.js';
 
 export interface FundingSnapshot {
   /** Percent per hour paid by longs; negative means received. */

@@ -4,8 +4,7 @@ import { symbolOf } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
-import type { ForeignNotice } from '../ports/notices.js';
-import type { MovedStop, Notice } from '../ports/stores/notifications.js';
+import type { ForeignNotice, MovedStop, Notice } from '../ports/stores/notifications.js';
 import { currentDelegate, freshDelegate } from '../access/delegation.js';
 import { GatewayError } from '../errors.js';
 

@@ -2,7 +2,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { familyOf, histogramValues, type Labels, type MetricFamily, type MetricValue } from './metrics.js';
 import { createRelayFamilies } from './metrics-relayer.js';
 import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
-import type { JournalDepth } from '../ports/stores/metrics.js';
+import type { JournalDepth } from '../ports/stores/alerts.js';
 import { FEED_PARTS } from '../ports/feed.js';
 
 /** All metrics except those of the process. Figures from the database are the same on every replica. */

@@ -1,6 +1,6 @@
 import type { Gateway, Venue } from '../gateway.js';
 import { familyOf, type MetricFamily, type MetricValue } from './metrics.js';
-import type { LaneFigures } from '../ports/stores/metrics.js';
+import type { LaneFigures } from '../ports/stores/alerts.js';
 import type { Address } from '../types.js';
 import { runwayDays } from '../ports/stores/gas.js';
 

@@ -1,3 +1,4 @@
+import { BaseError } from 'viem';
 import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account-chain.js';
 import type { DiamondLog } from '../domain/diamond-log.js';
 import type { HistogramCounts } from '../observability/metrics.js';
@@ -6,13 +7,14 @@ import type {
   OpeningQuestion,
   OpeningTerms,
   PairOpenInterest,
-  Simulation,
-  SimulationResult,
   Revert,
   SeenTransaction,
+  Simulation,
+  SimulationResult,
   UpdateFees,
 } from './simulation.js';
 import type { Address, BlockHead, Cancel, Hex } from '../types.js';
+import { GatewayError } from '../errors.js';
 
 /** A token the Diamond accepts as collateral. */
 export interface ChainCollateral {
@@ -141,4 +143,25 @@ export interface Chain {
   outcome(hash: Hex): Promise<SeenTransaction['mined']>;
   /** Headers by number, ascending. */
   blocks(numbers: readonly bigint[]): Promise<readonly BlockHead[]>;
+}
+
+/** Reports a failed node call to the caller as UPSTREAM_UNAVAILABLE instead of an internal error. */
+export async function fromNode<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  try {
+    return await answer;
+  } catch (error) {
+    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'chain node' }, { cause: error });
+  }
+}
+
+/** No node answered. Holds host names only; the rest of the URLs may be secret. */
+export class NoNodeError extends BaseError {
+  /** The nodes that were tried. */
+  readonly hosts: readonly string[];
+
+  constructor(faults: readonly string[], hosts: readonly string[]) {
+    const [only = 'the node did not answer'] = faults;
+    super(faults.length <= 1 ? only : `no node answered: ${faults.join('; ')}`, { name: 'NoNodeError' });
+    this.hosts = hosts;
+  }
 }

@@ -1,22 +1,19 @@
 import type { AdmissionStore } from '../access/admission.js';
 import type { AccessStore } from './stores/access.js';
 import type { SignerStore } from './stores/signers.js';
-import type { SpendStore } from './stores/spend.js';
+import type { OrdersStore, SpendStore } from './stores/orders.js';
 import type { AccountStore } from './stores/account.js';
-import type { FacadeStore } from './stores/facade.js';
+import type { ClosingSlippageStore, FacadeStore } from './stores/facade.js';
 import type { TrackingStore } from './stores/tracking.js';
 import type { CandleStore } from './stores/candles.js';
 import type { NotificationStore } from './stores/notifications.js';
 import type { JournalStore } from './stores/journal.js';
-import type { MetricsStore } from './stores/metrics.js';
-import type { AlertStore } from './stores/alerts.js';
+import type { AlertStore, MetricsStore } from './stores/alerts.js';
 import type { GasLedger } from './stores/gas.js';
 import type { ExchangeStore } from './stores/exchange.js';
-import type { ClosingSlippageStore } from './stores/closing-slippages.js';
 import type { SwitchStore } from './stores/switches.js';
 import type { RelayStore } from './stores/relay.js';
 import type { RulesStore } from './stores/rules.js';
-import type { OrdersStore } from './stores/orders.js';
 
 /** All persistent state, one interface per aggregate. */
 export interface Store {

@@ -1,23 +1,26 @@
 import type { AgentCaller } from '../access/caller.js';
 import { describeOrder, marketName } from '../account/describe-order.js';
 import { getOrder } from '../account/list-orders.js';
-import { compare, type Decimal } from '../domain/decimal.js';
-import type { AmendIntent, OpenTerms, ReplaceIntent } from '../domain/intent.js';
+import { compare, decimal, round, type Decimal } from '../domain/decimal.js';
+import type { AmendIntent, OpenTerms, ReclaimIntent, ReplaceIntent, WithdrawIntent } from '../domain/intent.js';
 import { symbolOf, type Collateral } from '../domain/market.js';
 import { sizedAt } from '../domain/order-machine.js';
 import type { Order } from '../domain/order.js';
 import { marketView } from '../domain/pricing/market-view.js';
-import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
+import { collateralForBaseSize, collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { checkLevels, checkOpening, checkScope, requireTradable } from './check-order.js';
-import { moveLevel, restingLevel } from './change-level.js';
+import { moveLevel, removeLevel, restingLevel } from './change-level.js';
 import { invalid, priceUnits, slippageUnits, triggerUnits } from './exact-units.js';
 import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import { baseUnits, storedStopLoss, type Opening, type OrderChanges } from './order-request.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
-import { spendMore } from './spend-more.js';
+import { requireDelegate } from '../access/agent-status.js';
+import { checkMarket } from '../domain/agent.js';
+import { isOverdue } from './reclaim-time.js';
+import { reserveSpend } from '../access/spend.js';
 
 /**
  * Changes a resting order. The contract can change TP, SL and slippage in place. It keeps the collateral when the trigger price moves, so a new
@@ -113,4 +116,54 @@ async function expectReplacement(gateway: Gateway, venue: Venue, caller: AgentCa
   const { known, order, write } = replacement;
   await spendMore(gateway, venue, caller, replacement);
   await gateway.store.orders.expectReplacement(venue.definition.slug, known.id, write.handedOut, order);
+}
+
+/** Cancels a resting order, removes a TP/SL, reclaims an unanswered request, or drops an unsent order at once. */
+export async function withdrawOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, id: string): Promise<PreparedOrder> {
+  const known = await findOrder(gateway, venue, caller, id);
+  checkMarket(caller.scope, marketName(venue.feed.config(), known.order.pairIndex));
+  if (known.order.status === 'prepared') return giveUp(gateway, venue, caller, known);
+  const level = restingLevel(known);
+  if (level !== null) return removeLevel(gateway, venue, caller, level);
+  const intent = withdrawalFor(venue, known);
+  if (intent === null) throw notModifiable(venue, known);
+  const { transaction } = await unlessOvertaken(venue, known, prepareTransaction(gateway, venue, caller, { intent, takes: null }));
+  return { order: describeUnfilled(venue, known), transaction };
+}
+
+function withdrawalFor(venue: Venue, { order, orderKey }: KnownOrder): WithdrawIntent | ReclaimIntent | null {
+  if (orderKey === null) return null;
+  if (order.status === 'open') return { kind: 'withdraw', tradeIndex: indexOf(orderKey) };
+  const isUnanswered = order.status === 'timed_out' || (order.status === 'pending' && isOverdue(venue, order));
+  return isUnanswered ? { kind: 'reclaim', requestIndex: indexOf(orderKey) } : null;
+}
+
+/** Only without a reported hash: a sent transaction may still be mined, so the order cannot be dropped. */
+async function giveUp(gateway: Gateway, venue: Venue, caller: AgentCaller, known: KnownOrder): Promise<PreparedOrder> {
+  await requireDelegate(venue, caller);
+  if (known.hashes.length > 0) throw notModifiable(venue, known, 'its transaction was sent');
+  const isGivenUp = await gateway.store.orders.giveUp(venue.definition.slug, caller.trader, known.id, venue.clock.now());
+  const after = await findOrder(gateway, venue, caller, known.id.toString());
+  if (!isGivenUp) throw notModifiable(venue, after);
+  return { order: describeUnfilled(venue, after), transaction: null };
+}
+
+const USD_DECIMALS = 6;
+
+interface Growth {
+  readonly known: KnownOrder;
+  readonly order: Order;
+  readonly collateral: Collateral;
+  readonly write: Pick<PreparedWrite, 'transaction'>;
+}
+
+/**
+ * The growth of a resting order counts against the agent's daily cap, atomically with the check. Preparing the same growth again counts once.
+ * It is released when its transaction expires unsent, or with the order; if the transaction is mined after all, it counts again.
+ */
+async function spendMore(gateway: Gateway, venue: Venue, caller: AgentCaller, { known, order, collateral, write }: Growth): Promise<void> {
+  const growth = order.sizeCollateral - known.order.sizeCollateral;
+  if (growth <= 0n) return;
+  const usd = round(decimal(collateralToUsd(growth, collateral), 18), USD_DECIMALS, 'up');
+  await reserveSpend(gateway, venue, caller, { id: `${known.id}/${order.sizeCollateral}`, usd, expiresAt: write.transaction.expiresAt });
 }

@@ -8,7 +8,7 @@ import { collateralToUsd } from '../domain/pricing/size.js';
 import { MAX_LEVERAGE } from '../domain/pricing/units.js';
 import { checkLeverage, checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
-import { fromNode } from '../ports/from-node.js';
+import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { exactUnits, invalid, LEVERAGE_DECIMALS } from './exact-units.js';
 import { describeUnfilled } from './find-order.js';

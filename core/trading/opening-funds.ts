@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { fromNode } from '../ports/from-node.js';
+import { fromNode } from '../ports/chain.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 

@@ -11,7 +11,7 @@ import type { Draft, NotPlaced } from '../ports/stores/orders.js';
 import type { Hex } from '../types.js';
 import { tooManyUnsent } from './find-order.js';
 import { callbackQuestion, refuseCallback } from './precheck-callback.js';
-import { shortage } from './precheck-funds.js';
+import { shortage } from './refuse-revert.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { freshFunds, knownFunds } from './opening-funds.js';
 import { openingGuard } from './rules-of-opening.js';

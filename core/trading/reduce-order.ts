@@ -10,7 +10,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { prepareClose, prepareCloses } from './close-position.js';
 import { exactUnits, invalid, priceUnits, SIZE_DECIMALS } from './exact-units.js';
-import { HAIR, isWhole, notWhole, prepareLevel, shownSize, type PreparedLevel } from './level-order.js';
+import { HAIR, isWhole, notWhole, prepareLevel, shownSize, type PreparedLevel } from './change-level.js';
 import { fingerprintOf, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
 import type { Draft } from '../ports/stores/orders.js';
 import type { PreparedWrite } from './prepare-transaction.js';

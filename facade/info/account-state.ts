@@ -3,7 +3,7 @@ import { moneyOf, readOpenTrades, unitsOf } from '../../core/account/list-positi
 import { figuresOf } from '../../core/domain/interpret-executions.js';
 import { collateralToUsd, entryBase } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
-import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
+import type { LeverageSetting } from '../../core/ports/stores/exchange.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { referenceCollateral } from '../../core/markets/directory.js';
 import type { Address, BlockHead } from '../../core/types.js';

@@ -16,7 +16,7 @@ import { decimal, multiply } from '../../core/domain/decimal.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
 import type { DayTotal } from '../../core/ports/stores/history.js';
-import { rulesWithFacts } from '../../core/trading/describe-rules.js';
+import { rulesWithFacts } from '../../core/trading/rules-of-opening.js';
 
 const OfUser = z.object({ user: User });
 const NO_ACCOUNT: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };

@@ -2,7 +2,7 @@ import { formatExact, formatRate, formatSize, formatTick, formatUsd, PRICE_SCALE
 import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../universe.js';
 import type { AccountState, HeldTrade } from './account-state.js';
 import { decimal, divide, divideInteger, floorToLot, type Decimal } from '../../core/domain/decimal.js';
-import type { LeverageSetting } from '../../core/ports/stores/leverage.js';
+import type { LeverageSetting } from '../../core/ports/stores/exchange.js';
 import type { Address } from '../../core/types.js';
 import type { InfoContext } from './info-type.js';
 import type { MarketConfig } from '../../core/domain/market.js';

@@ -7,7 +7,7 @@ import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
 import { entryBase } from '../../core/domain/pricing/size.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { KnownProtection, Protection } from '../../core/ports/stores/protections.js';
-import { askedLevel, keptPrice } from '../trade/plan/asked-level.js';
+import { askedLevel, keptPrice } from '../trade/plan/find-target.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { isReplyPending } from './bot-order-status.js';
 import { isTrade, showOrder, showProtection, showRecord, sizeOf, type FrontendOrder, type AccountContext } from './order-shapes.js';

@@ -10,8 +10,7 @@ import { averagePrice, type ShownFill } from '../info/fills.js';
 import { fillsOf, sizeOfFills } from '../info/order-fills.js';
 import type { ItemStatus } from '../reply.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
-import { guardText } from './guard-texts.js';
-import { beyondCapText, errorText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
+import { beyondCapText, errorText, guardText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
 import type { TradeWork } from './trade-work.js';
 
 /**

@@ -3,11 +3,12 @@ import { relayOrders } from './send/relay-orders.js';
 import type { ExchangeItem, ItemOutcome } from './plan/plan-items.js';
 import { ordersOf, type TradeActionOf, type WireOrder } from '../actions/trade.js';
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
-import { attachedLevels, type AttachedLevels } from './attached-levels.js';
 import { itemError, readOutcomes, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
 import type { TradeWork } from './trade-work.js';
+import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
+import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../core/domain/relay/price-bound.js';
 
 type OrderAction = TradeActionOf<'order'>;
 
@@ -140,3 +141,25 @@ function whyNoChild({ pairIndex, order: { isBuy, style }, wire }: ExchangeItem, 
   if (wire.sz !== '0' && wire.sz !== parent.s) return ITEM_TEXTS.childSize;
   return given.has(style.tpsl) ? ITEM_TEXTS.childTwice : null;
 }
+
+interface AttachedLevels {
+  /** 0 = none. */
+  readonly tp: bigint;
+  readonly sl: bigint;
+  /** Closing slippage of both, 1e3 percent, as the contract has one value for both; 0 = none. */
+  readonly closingSlippageP: bigint;
+}
+
+/** The first take profit and the first stop loss among the children of a parent order. */
+function attachedLevels(children: readonly ExchangeOrder[]): AttachedLevels {
+  const first = (tpsl: 'tp' | 'sl') => children.find(({ style }) => style.kind === 'trigger' && style.tpsl === tpsl);
+  const [tp, sl] = [first('tp'), first('sl')];
+  const closingSlippages = [tp, sl].map((level) => (level === undefined ? 0n : wantedClosingSlippage(level, MAX_SLIPPAGE_P)));
+  return {
+    tp: triggerOf(tp),
+    sl: triggerOf(sl),
+    closingSlippageP: closingSlippages.reduce((most, slippageP) => (slippageP > most ? slippageP : most), 0n),
+  };
+}
+
+const triggerOf = (level: ExchangeOrder | undefined): bigint => (level?.style.kind === 'trigger' ? level.style.trigger : 0n);

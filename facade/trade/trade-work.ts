@@ -1,4 +1,4 @@
-import type { TradeContext } from '../actions/trade-handlers.js';
+import type { TradeContext } from '../actions/trade.js';
 import type { Universe } from '../universe.js';
 
 export interface TradeWork extends TradeContext {

@@ -18,7 +18,7 @@ import { createSubscriptions, type SubscriptionLimits } from './subscriptions.js
 import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
 import type { ResponseCache } from '../../http/response-cache.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
-import type { TradeHandlers } from '../actions/trade-handlers.js';
+import type { TradeHandlers } from '../actions/trade.js';
 import { createExchange } from '../exchange.js';
 import { createInfoContexts, createInfoHandler } from '../info/info-handler.js';
 

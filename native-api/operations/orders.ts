@@ -16,12 +16,11 @@ import {
   UpdatePositionRequest,
 } from '../wire/orders.js';
 import { getRelayProof } from '../../core/trading/get-proof.js';
-import { amendOrder } from '../../core/trading/amend-order.js';
+import { amendOrder, withdrawOrder } from '../../core/trading/amend-order.js';
 import { closePosition } from '../../core/trading/close-position.js';
 import { submitOrder } from '../../core/trading/submit-order.js';
 import { updatePosition } from '../../core/trading/update-position.js';
 import { waitForOrder } from '../../core/trading/wait-for-order.js';
-import { withdrawOrder } from '../../core/trading/withdraw-order.js';
 import { getOrder } from '../../core/account/list-orders.js';
 import type { ErrorCode } from '../../core/errors.js';
 import { Order, OrderPath } from '../wire/account.js';

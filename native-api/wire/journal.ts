@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { ORDER_REASONS, ORDER_STATUSES } from '../../core/domain/order.js';
 import { DISAGREEMENTS } from '../../core/trading/explain-refusal.js';
-import { STEPS } from '../../core/trading/timeline-steps.js';
+import { STEPS } from '../../core/trading/order-timeline.js';
 import { DecimalString, EpochMs } from './codec.js';
 import { FillHistoryEntry, Id, MarketSymbol, Order, Side, TxHash } from './account.js';
 import { AgentRecord } from './agents.js';

@@ -3,7 +3,7 @@ import { formatEther, formatUnits } from 'viem/utils';
 import { CHAIN_SLUGS } from '../../core/chains/chains.js';
 import { GatewayError } from '../../core/errors.js';
 import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
-import { referrersOf } from '../../core/trading/referrers.js';
+import { referrersOf } from '../../core/trading/order-variables.js';
 import type { Address } from '../../core/types.js';
 import { BURN_STEPS, COST_GROUPS, DAY_MS, dayOf, type Earned, type Earnings, type RecordedBalance } from '../../core/ports/stores/gas.js';
 import { operatorRoute, relayedVenue, requireOwn, Wallet } from './operator-route.js';

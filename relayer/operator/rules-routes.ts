@@ -3,7 +3,7 @@ import type { ChainSlug } from '../../core/chains/chains.js';
 import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { ANY, RuleSet, type StoredRules } from '../../core/config/rules.js';
-import { describeRules } from '../../core/trading/describe-rules.js';
+import { describeRules } from '../../core/trading/rules-of-opening.js';
 import { operatorRoute } from './operator-route.js';
 import { dayOf } from '../../core/ports/stores/gas.js';
 

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../errors.js';
 import { within, type Clock } from '../../ports/clock.js';
-import type { ForeignNotice, NoticeSource } from '../../ports/notices.js';
+import type { ForeignNotice, NoticeSource } from '../../ports/stores/notifications.js';
 import type { Address } from '../../types.js';
 
 const TIMEOUT_MS = 8_000;

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { custom, RpcRequestError, type Transport } from 'viem';
 import { redactText } from '../../observability/redact.js';
-import { NoNodeError } from '../../ports/no-node-error.js';
+import { NoNodeError } from '../../ports/chain.js';
 import type { Span, Tracer } from '../../observability/tracing.js';
 import { troubleOf, type Endpoint, type Endpoints } from './endpoints.js';
 import type { Clock } from '../../ports/clock.js';

@@ -10,7 +10,7 @@ import type { Clock } from '../../ports/clock.js';
 import type { Address, Hex } from '../../types.js';
 import { troubleOf, type Endpoint, type Endpoints } from './endpoints.js';
 import { exchange, ExchangeFault, type RpcAnswer, type RpcCall, type RpcFailure } from './rpc-client.js';
-import { NoNodeError } from '../../ports/no-node-error.js';
+import { NoNodeError } from '../../ports/chain.js';
 
 /** Null: the contract's code reverted, ran out of gas, or was aborted by the node. */
 type WalletCall = (call: { readonly to?: string; readonly data: Hex; readonly gas: bigint }) => Promise<Hex | null>;

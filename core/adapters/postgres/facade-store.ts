@@ -1,14 +1,18 @@
 import type { Knex } from 'knex';
-import type { FacadeStore } from '../../ports/stores/facade.js';
+import type {
+  AssetStore,
+  AssetUnits,
+  ClosingSlippageStore,
+  FacadeStore,
+  FundingStore,
+  OwedClosingSlippage,
+} from '../../ports/stores/facade.js';
 import { withFaults } from './faults.js';
 import { createHistoryStore } from './history-store.js';
 import { createProtectionStore } from './protection-store.js';
 import type { ChainSlug } from '../../chains/chains.js';
-import type { AssetStore, AssetUnits } from '../../ports/stores/assets.js';
-import type { LeverageStore } from '../../ports/stores/leverage.js';
-import type { FundingStore } from '../../ports/stores/funding.js';
+import type { LeverageStore } from '../../ports/stores/exchange.js';
 import type { Address } from '../../types.js';
-import type { ClosingSlippageStore, OwedClosingSlippage } from '../../ports/stores/closing-slippages.js';
 
 export const createFacadeStore = (db: Knex): FacadeStore => ({
   assets: withFaults({ ...createAssetStore(db) }),

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { Clock } from '../../ports/clock.js';
-import type { LaneFigures, MetricsStore, PoolFigures } from '../../ports/stores/metrics.js';
+import type { LaneFigures, MetricsStore, PoolFigures } from '../../ports/stores/alerts.js';
 import type { RelayState } from '../../ports/stores/relay.js';
 import { createHistogram } from '../../observability/metrics.js';
 

@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
-import type { KnownOrder, OrdersStore, OrderHistory } from '../../ports/stores/orders.js';
+import type { KnownOrder, OrderHistory, OrdersStore } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { ask, inSteps, statement } from './statement.js';

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { Reservation, SpendAccount, SpendStore } from '../../ports/stores/spend.js';
+import type { Reservation, SpendAccount, SpendStore } from '../../ports/stores/orders.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { formatDecimal, parseDecimal, ZERO, type Decimal } from '../../domain/decimal.js';
 import { isLostRace } from './faults.js';

@@ -3,8 +3,7 @@ import { floorToLot } from '../decimal.js';
 import { collateralForBaseSize } from '../pricing/size.js';
 import type { OrderType } from '../order.js';
 import type { ExchangeOrder, Leg, NettedTrade, Translation, TranslationContext, TranslationRefusal } from './exchange-order.js';
-import { currentClosingSlippage, wantedClosingSlippage } from './closing-slippage.js';
-import { boundBy, slippageTo, type PriceBound } from './price-bound.js';
+import { boundBy, currentClosingSlippage, slippageTo, wantedClosingSlippage, type PriceBound } from './price-bound.js';
 
 /**
  * Translates an order of an order-book exchange to Diamond intents: a pure function of the order and the stored context, so that the relayer, or

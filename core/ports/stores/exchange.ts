@@ -1,7 +1,6 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { ExchangeOrder, Leg } from '../../domain/relay/exchange-order.js';
 import type { PositionState } from '../../domain/position.js';
-import type { LeverageSetting } from './leverage.js';
 import type { Address } from '../../types.js';
 
 /** The bot's values exactly as sent, to echo them in replies. */
@@ -124,4 +123,16 @@ export interface ExchangeStore {
   putBack(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>, dueAt: number): Promise<void>;
   /** Removes it; a schedule set meanwhile stays. */
   fired(cancel: Pick<ScheduledCancel, 'chain' | 'trader' | 'action'>): Promise<void>;
+}
+
+/** A trader's leverage setting for the next opening in a market. */
+export interface LeverageSetting {
+  readonly leverage: number;
+  readonly isCross: boolean;
+}
+
+export interface LeverageStore {
+  /** By pair index; traders in lower case. */
+  of(chain: ChainSlug, trader: Address): Promise<ReadonlyMap<number, LeverageSetting>>;
+  set(chain: ChainSlug, trader: Address, pairIndex: number, setting: LeverageSetting): Promise<void>;
 }

@@ -1,11 +1,11 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { isExpired } from '../../../core/domain/agent.js';
-import { currentClosingSlippage } from '../../../core/domain/relay/closing-slippage.js';
+import { currentClosingSlippage } from '../../../core/domain/relay/price-bound.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import type { OwedClosingSlippage } from '../../../core/ports/stores/closing-slippages.js';
+import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
 import { sendWrite } from '../send/send-write.js';
 
 const LOOK_MS = 2_000;

@@ -1,12 +1,17 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { levelKey, levelOf } from '../../../core/domain/level.js';
 import type { OrderStatus } from '../../../core/domain/order.js';
-import type { KnownProtection } from '../../../core/ports/stores/protections.js';
+import type { KnownProtection, Protection } from '../../../core/ports/stores/protections.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
-import { askedLevel } from './asked-level.js';
-import { childPlace } from './child-place.js';
 import type { ExchangeRecord } from '../../../core/ports/stores/exchange.js';
+import { indexOf } from '../../../core/trading/find-order.js';
+import type { Address } from '../../../core/types.js';
+import type { MarketConfig } from '../../../core/domain/market.js';
+import type { PositionState } from '../../../core/domain/position.js';
+import { marketView } from '../../../core/domain/pricing/market-view.js';
+import type { ExchangeOrder } from '../../../core/domain/relay/exchange-order.js';
+import { storedStopLoss } from '../../../core/trading/order-request.js';
 
 /** How a bot names an order. */
 export type OrderName = { readonly oid: bigint } | { readonly cloid: string };
@@ -124,4 +129,58 @@ export function levelTarget({ order }: KnownOrder): Target['protections'][number
   const kind = levelOf(order);
   const { tradeIndex, price, status } = order;
   return kind === null || tradeIndex === null || status !== 'open' ? null : { tradeIndex, kind, price };
+}
+
+/** Where a TP/SL that came with an opening is now. */
+export type ChildPlace =
+  /** Its parent is not on chain yet. */
+  | { readonly kind: 'waiting'; readonly parent: KnownOrder }
+  /** Its parent rests with it. */
+  | { readonly kind: 'resting'; readonly parent: KnownOrder; readonly level: Protection }
+  /** The position that its parent opened has it. */
+  | { readonly kind: 'position'; readonly level: Protection }
+  /** It was removed or changed, or its parent or position is gone. */
+  | { readonly kind: 'gone'; readonly parent: KnownOrder | null };
+
+/** Assigns a child its id when it is found for the first time. */
+export async function childPlace(
+  { store }: Pick<Gateway, 'store'>,
+  { definition: { slug } }: Pick<Venue, 'definition'>,
+  trader: Address,
+  record: ExchangeRecord,
+): Promise<ChildPlace> {
+  const parent = record.parentOrder == null ? null : await store.orders.find(slug, trader, record.parentOrder);
+  if (parent === null) return { kind: 'gone', parent };
+  const { kind } = askedLevel(record.order);
+  const { status, fill } = parent.order;
+  if (status === 'prepared' || status === 'pending') return { kind: 'waiting', parent };
+  const isHeld = async (level: Protection): Promise<boolean> => {
+    if (level.price === 0n) return false;
+    const [known] = await store.facade.protections.identify(slug, trader, [level], record.createdAt);
+    return known?.id === record.oid;
+  };
+  if (status === 'open' && parent.orderKey !== null) {
+    const level = { tradeIndex: indexOf(parent.orderKey), kind, price: parent.order[kind] };
+    return (await isHeld(level)) ? { kind: 'resting', parent, level } : { kind: 'gone', parent };
+  }
+  if (status !== 'filled' || fill === null) return { kind: 'gone', parent };
+  const { tradeIndex } = fill;
+  const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
+  // For a closed position the id depends on its last levels.
+  const last = position ?? (await store.facade.history.lastExecutions(slug, trader, [tradeIndex])).get(tradeIndex)?.terms;
+  const level = { tradeIndex, kind, price: last?.[kind] ?? 0n };
+  return (await isHeld(level)) && position ? { kind: 'position', level } : { kind: 'gone', parent };
+}
+
+type Level = Pick<Protection, 'kind' | 'price'>;
+
+/** The level that a bot's order sets on its trades: a limit order against a position is its take profit. */
+export const askedLevel = ({ style, limit }: ExchangeOrder): Level =>
+  style.kind === 'trigger' ? { kind: style.tpsl, price: style.trigger } : { kind: 'tp', price: limit };
+
+/** The price at which the contract stores a level: it clamps a stop loss that is too far away. A dropped one keeps the requested price. */
+export function keptPrice(config: MarketConfig, position: PositionState, { kind, price }: Level): bigint {
+  const view = kind === 'sl' ? marketView(config, position) : null;
+  const kept = view && storedStopLoss(view, { ...position, sl: price, price: position.openPrice });
+  return kept === null || kept === 0n ? price : kept;
 }

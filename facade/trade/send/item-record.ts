@@ -1,13 +1,12 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Leg } from '../../../core/domain/relay/exchange-order.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { askedLevel, keptPrice } from '../plan/asked-level.js';
+import { askedLevel, keptPrice } from '../plan/find-target.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import type { ChildItem, Prepared } from '../plan/plan-items.js';
 import type { SignedAction, RelayedLeg } from '../../../core/ports/stores/relay.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
-import { wantedClosingSlippage } from '../../../core/domain/relay/closing-slippage.js';
-import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
+import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/price-bound.js';
 
 /** The stored record of an item as the bot sent it, without the ids that storing assigns. */
 export const recordOf = (

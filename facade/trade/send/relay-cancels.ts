@@ -6,12 +6,11 @@ import { indexOf } from '../../../core/trading/find-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js';
 import { isSettled, watchOrders } from './await-orders.js';
-import { isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
+import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { removeChild } from './change-child.js';
-import { findTarget, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
-import type { RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
-import { removeLevel } from './remove-level.js';
-import { withdrawQueued } from './withdraw-queued.js';
+import { askedLevel, findTarget, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
+import type { Refusal, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
+import type { Address } from '../../../core/types.js';
 
 export interface CancelItem {
   readonly item: number;
@@ -129,4 +128,44 @@ function cancelIntentOf(venue: Venue, { order, orderKey }: KnownOrder): Intent |
   if (order.status === 'open') return { kind: 'withdraw', tradeIndex: indexOf(orderKey) };
   const isUnanswered = order.status === 'timed_out' || (order.status === 'pending' && isOverdue(venue, order));
   return isUnanswered ? { kind: 'reclaim', requestIndex: indexOf(orderKey) } : null;
+}
+
+const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };
+
+/** Cancels an order that is still in the relayer's queue, so that it never gets a nonce. False if it may already be sent. */
+async function withdrawQueued({ store }: Gateway, { definition, clock }: Venue, trader: Address, id: bigint): Promise<boolean> {
+  const { slug } = definition;
+  const jobs = await store.relay.jobsOfOrder(slug, id);
+  if (jobs.length === 0 || jobs.some(({ state }) => state !== 'queued')) return false;
+  const refused = await Promise.all(jobs.map((job) => store.relay.refuse(slug, job.id, CANCELED)));
+  return refused.every((job) => job !== null) && store.orders.giveUp(slug, trader, id, clock.now());
+}
+
+/** Waits for pending changes of the level: one could arrive after the removal was confirmed, or be removed in place of this level. */
+async function removeLevel(work: Work, item: number, protection: Protected): Promise<CancelOutcome> {
+  const { tradeIndex, kind } = protection;
+  if (!(await comesTrue(work, async () => !(await isAwaited(work, protection))))) return STILL_THERE;
+  if (!(await isProtected(work, protection))) return { kind: 'gone' };
+  await sendCancel(work, item, { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null }, null);
+  return (await comesTrue(work, async () => !(await isProtected(work, protection)))) ? { kind: 'done' } : STILL_THERE;
+}
+
+type Protected = Target['protections'][number];
+const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
+
+/** Whether an order is about to set this level. */
+async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected): Promise<boolean> {
+  const awaited = await gateway.store.exchange.awaited(venue.definition.slug, caller.trader);
+  return awaited.some(
+    ({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex),
+  );
+}
+
+/** Whether exactly this level stands: with another price it is another order's, unless the contract changed the price. */
+async function isProtected({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> {
+  const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
+  const position = positions.find(({ tradeIndex }) => tradeIndex === level.tradeIndex)?.position;
+  const stands = position?.[level.kind] ?? 0n;
+  if (position === undefined || stands === 0n) return false;
+  return stands === level.price || stands === keptPrice(venue.feed.config(), position, level);
 }

@@ -18,16 +18,17 @@ import {
   type Plan,
   type Prepared,
 } from '../plan/plan-items.js';
-import type { CancelOutcome } from './cancel-work.js';
+import type { CancelJobContext, CancelOutcome } from './cancel-work.js';
 import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { foreseeRefusal } from '../../../core/trading/rules-of-opening.js';
 import { sendItem } from './send-item.js';
 import { withSlot } from '../plan/simulation-slots.js';
-import { isTakenBy } from './taken-by.js';
 import { prepareReplacement } from '../../../core/trading/prepare-leg.js';
 import { CLOID_TAKEN, type Instead } from '../../../core/trading/prepare-order.js';
+import type { KnownOrder } from '../../../core/ports/stores/orders.js';
+import type { Hex } from '../../../core/types.js';
 
 /** What the relayer needs besides the order's translation: the slot that is released in the same transaction. */
 export interface ReplaceJobContext {
@@ -172,4 +173,38 @@ async function replaceInOne(
   } finally {
     watch.stop();
   }
+}
+
+/**
+ * Whether this item of this action canceled the target. Concurrent attempts, here or on another replica, all see it gone: only the one
+ * whose transaction did it may place a replacement.
+ */
+async function isTakenBy(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { action, item, target }: { readonly action: SignedAction; readonly item: number; readonly target: Target },
+): Promise<boolean> {
+  const { store } = gateway;
+  const { slug } = venue.definition;
+  const { orders, protections } = target;
+  const ends = await Promise.all([
+    ...orders.map((order) => endOfOrder(gateway, venue, caller, order)),
+    ...protections.map((level) => store.facade.history.levelEnd(slug, caller.trader, level)),
+  ]);
+  // With several parts the first decides, as each can have been canceled by another transaction.
+  const [hash] = ends.flatMap((end) => end ?? []);
+  // Nothing on chain: it was canceled in the queue, which only one caller can do.
+  if (hash === undefined) return protections.length === 0;
+  const job = await store.relay.jobByHash(slug, hash);
+  return job?.parent === action.id && (job.context as CancelJobContext).item === item;
+}
+
+/** The transaction that canceled the order; null if it ended otherwise. */
+async function endOfOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, { id }: KnownOrder): Promise<Hex | null> {
+  const story = await store.orders.timeline(definition.slug, trader, id);
+  const ends = (story?.events ?? []).filter(
+    ({ event, isTakenBack }) => !isTakenBack && (event.kind === 'withdrawn' || event.kind === 'guardGone'),
+  );
+  return ends.at(-1)?.event.place.txHash ?? null;
 }

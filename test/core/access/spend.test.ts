@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { releaseSpend, reserveSpend, restoreSpend } from '../../../core/access/spend.js';
-import type { Reservation } from '../../../core/ports/stores/spend.js';
+import type { Reservation } from '../../../core/ports/stores/orders.js';
 import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
