@@ -84,7 +84,26 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
   },
   'order of no one': {
     breaks: 'no order without a request',
-    begin: inDatabase('orders', 'before update', 'if new.id % 3 = 0 then new.client_id := null; end if; return new;'),
+    begin: inDatabase('exchange_orders', 'before insert', `new.cloid := '0x' || lpad(to_hex(new.oid), 32, '0'); return new;`),
+  },
+  'order is stored twice': {
+    breaks: 'a signed request makes one order',
+    begin: inDatabase(
+      'exchange_orders',
+      'after insert',
+      `if pg_trigger_depth() = 1 and new.oid % 2 = 0 then
+         insert into exchange_orders select (jsonb_populate_record(new, jsonb_build_object('oid', new.oid + 1000000))).*;
+       end if; return null;`,
+    ),
+  },
+  'message without a row': {
+    breaks: 'streams equal the journal',
+    begin: inDatabase(
+      'journal',
+      'after insert',
+      `update journal set kind = 'agent'
+       where chain = new.chain and trader = new.trader and cursor = new.cursor - 3 and kind = 'order'; return null;`,
+    ),
   },
   'rejection that no code handles': {
     breaks: 'nothing unhandled',

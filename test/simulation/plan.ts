@@ -85,7 +85,7 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     (a, b) => a.at - b.at,
   );
   const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
-  const dailyTransactions = random.pick([1, 3, 1_000]);
+  const dailyTransactions = random.pick([2, 5, 1_000, 1_000]);
   return {
     seed,
     options,

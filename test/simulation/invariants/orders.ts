@@ -63,21 +63,21 @@ function judge(
   const own = rows.filter((row) =>
     request.api === 'facade' ? row.cloid === request.id || named.has(row.oid ?? '') : row.client_id === request.id || named.has(row.id),
   );
-  const story = `${request.client} ${request.kind} ${request.id} (${request.answers.map(({ status, orderId }) => `${status} ${orderId ?? ''}`).join(', ')})`;
-  if (named.size > 1) complaints.push(`${story} was answered with several orders`);
+  const asked = `${request.client} ${request.kind} ${request.id} (${request.answers.map(({ status, orderId }) => `${status} ${orderId ?? ''}`).join(', ')})`;
+  if (named.size > 1) complaints.push(`${asked} was answered with several orders`);
   for (const id of named)
     if (request.api === 'facade' ? !exchange.has(id) : !rows.some((row) => row.id === id))
-      complaints.push(`${story}: order ${id} does not exist`);
+      complaints.push(`${asked}: order ${id} does not exist`);
   const states = own.map(({ status }) => status);
   for (const { status } of request.answers) {
     const holds = request.api === 'facade' ? LATER[status] : undefined;
-    if (areBlocksFinal && holds?.(states) === false) complaints.push(`${story}: after ${status} its orders are ${states.join(', ')}`);
+    if (areBlocksFinal && holds?.(states) === false) complaints.push(`${asked}: after ${status} its orders are ${states.join(', ')}`);
   }
   const last = request.answers.at(-1)?.status ?? 'silence';
   const isRefused =
     request.answers.length > 0 && request.answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
   if (isRefused && request.api === 'facade' && states.some((state) => EXECUTED.has(state)))
-    complaints.push(`${story}: refused with ${last}, but its orders are ${states.join(', ')}`);
+    complaints.push(`${asked}: refused with ${last}, but its orders are ${states.join(', ')}`);
   return complaints;
 }
 
