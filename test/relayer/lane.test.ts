@@ -354,15 +354,16 @@ describe('a look at the chain', () => {
 
   it('leaves alone what is just being begun', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
-    const seen = new EventEmitter();
+    let see = (): void => undefined;
+    const seen = new Promise<void>((resolve) => (see = resolve));
     let signings = 0;
     const addAttempt: RelayStore['addAttempt'] = async (slug, attempts) => {
-      if ((signings += 1) === 1) await once(seen, 'numbered');
+      if ((signings += 1) === 1) await seen;
       return bench.store.addAttempt(slug, attempts);
     };
     const open: RelayStore['open'] = async (slug, wallet) => {
       const found = await bench.store.open(slug, wallet);
-      if (found.some(({ state }) => state === 'numbered')) void someTrips(bench).then(() => seen.emit('numbered'));
+      if (found.some(({ state }) => state === 'numbered')) void someTrips(bench).then(see);
       return found;
     };
     const relayer = start(bench, { store: { ...bench.store, addAttempt, open } });
