@@ -36,7 +36,12 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
   },
   'forgotten transactions': {
     breaks: 'the quota of a trader holds',
-    begin: inDatabase('relay_jobs', 'before insert', `new.created_at := new.created_at - 2 * 86400000; return new;`),
+    // Every job seems to be the first of its day.
+    begin: inDatabase(
+      'relay_jobs',
+      'before insert',
+      'new.created_at := new.created_at - 86400000 * (1000 - least(new.id, 999)); return new;',
+    ),
   },
   'lane stays blocked': {
     breaks: 'no lane stays blocked',
