@@ -14,8 +14,7 @@ const HOUR_BLOCKS = Math.max(1, Math.round(DAY_BLOCKS / 24));
 const MOST_MIB = 100;
 const MOST_CORE = 0.03;
 const WATCH_MS = Number(process.env['WATCH_MS'] ?? 60_000);
-/** The first minutes go to compiling what runs often; a sandbox that is left running is past them. */
-const SETTLE_MS = 120_000;
+const SETTLE_MS = 30_000;
 const CHAIN = 'arbitrum-sepolia';
 
 const temporary = mkdtempSync(path.join(os.tmpdir(), 'bench-idle-'));

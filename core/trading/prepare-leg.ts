@@ -91,31 +91,7 @@ function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening 
   };
 }
 
-export const termsOf = ({
-  type,
-  pairIndex,
-  collateralIndex,
-  long,
-  leverage,
-  collateralAmount,
-  price,
-  tp,
-  sl,
-  slippageP,
-  referrer,
-}: OpenIntent): OpenTerms => ({
-  type,
-  pairIndex,
-  collateralIndex,
-  long,
-  leverage,
-  collateralAmount,
-  price,
-  tp,
-  sl,
-  slippageP,
-  ...(referrer && { referrer }),
-});
+export const termsOf = ({ kind: _kind, ...terms }: OpenIntent): OpenTerms => terms;
 
 /** A close by the relayer, of one trade as a whole or in part. */
 async function prepareClosing(

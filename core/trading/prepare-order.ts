@@ -46,7 +46,7 @@ export interface OpeningOptions {
   readonly instead?: Instead | null;
 }
 
-/** Checks and simulates an opening of either API, whoever sends it. */
+/** Checks and simulates an opening of either API, sent by the agent or by the relayer. */
 export async function prepareOpening(
   gateway: Gateway,
   venue: Venue,
@@ -178,7 +178,7 @@ export async function mendDraft(
   return { ...draft, funds: { ...funds, ...fresh } };
 }
 
-/** Why the store did not place an order, as its client is told. */
+/** Why the store did not place an order, as the answer to its client. */
 export function refusalOf(venue: Venue, { draft, write }: DraftedWrite, refused: NotPlaced): Error {
   switch (refused.kind) {
     case 'known':
