@@ -10,7 +10,7 @@ import { createCompatEndpoint, createExchangeHandler } from './exchange-handler.
 import { COMPAT_REPORT } from './compat-report.js';
 import { TEXT_TYPE, type Answer, type Client, type Endpoint, type ReadClient } from './endpoint.js';
 import { createInfoHandler } from './info/info-handler.js';
-import { announcesBody, linger, unknownPathText } from '../http/respond.js';
+import { announcesBody, linger, unknownPathText, windowHeaders } from '../http/respond.js';
 import { collectBytes, PIECES_TEXT } from '../http/request.js';
 
 /** Clients join their base URL and the last segment with one slash, two or none; some lose the chain when its slash is missing. */
@@ -178,12 +178,7 @@ function sendAnswer(response: ServerResponse, client: Client, ofAddress: Window,
     client.requestId,
     'cf-ray',
     client.ray,
-    'RateLimit-Limit',
-    String(window.limit),
-    'RateLimit-Remaining',
-    String(window.remaining),
-    'RateLimit-Reset',
-    String(window.resetSeconds),
+    ...windowHeaders(window),
     'Content-Type',
     type,
     'Content-Length',

@@ -127,6 +127,13 @@ export function createPreflight(headerPrefixes: readonly string[]): (request: In
 /** The tightest of the buckets that a reply counted against so far. */
 const reported = new WeakMap<ServerResponse, Window>();
 
+/** The headers of one bucket, as `writeHead` takes them. */
+export const windowHeaders = ({ limit, remaining, resetSeconds }: Window): string[] => [
+  ...['RateLimit-Limit', String(limit)],
+  ...['RateLimit-Remaining', String(remaining)],
+  ...['RateLimit-Reset', String(resetSeconds)],
+];
+
 /** The headers report the tightest of all buckets that applied. */
 export function addWindows(response: ServerResponse, windows: readonly Window[]): void {
   const before = reported.get(response);

@@ -3,7 +3,7 @@ import type { Gateway, Venue } from '../core/gateway.js';
 import type { Cancel } from '../core/types.js';
 import { GatewayError } from '../core/errors.js';
 import { setClientHeaders, type ReadClient } from './request.js';
-import { addWindows, announcesBody, CORS_HEADERS, JSON_TYPE, sendError, setCorsHeaders } from './respond.js';
+import { addWindows, announcesBody, CORS_HEADERS, JSON_TYPE, sendError, setCorsHeaders, windowHeaders } from './respond.js';
 
 /** Trading sessions and rates change with time alone, so no reply is cached for longer. */
 const MAX_AGE_MS = 1_000;
@@ -119,12 +119,7 @@ export function serveCached({ access }: Gateway, clientOf: ReadClient, responses
       'cf-ray',
       client.ray,
       ...CORS_HEADERS,
-      'RateLimit-Limit',
-      String(window.limit),
-      'RateLimit-Remaining',
-      String(window.remaining),
-      'RateLimit-Reset',
-      String(window.resetSeconds),
+      ...windowHeaders(window),
       'Content-Type',
       JSON_TYPE,
       'Content-Length',

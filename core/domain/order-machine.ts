@@ -1,4 +1,4 @@
-import type { Order, OrderFill, OrderReason, OrderStatus } from './order.js';
+import { newlyPrepared, type Order, type OrderFill, type OrderReason, type OrderStatus } from './order.js';
 import type { ChainEvent, Executed, Guarded, Replaced, Requested, Rested } from './chain-event.js';
 import { TYPE_OF_LEVEL } from './level.js';
 
@@ -156,14 +156,7 @@ function draft(event: Beginning, kind: Pick<Order, 'type' | 'action'>): Order {
     slippageP: event.slippageP,
     tradeIndex: kind.action === 'open' ? null : event.tradeIndex,
     clientId: null,
-    status: 'prepared',
-    txHash: null,
-    expiresAt: null,
-    fill: null,
-    reason: null,
-    createdAt: event.place.at,
-    updatedAt: event.place.at,
-    requestedBlock: null,
+    ...newlyPrepared(event.place.at, null),
   };
 }
 

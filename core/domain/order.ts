@@ -69,3 +69,19 @@ export const isLive = ({ status }: Pick<Order, 'status'>): boolean =>
 /** Whether its notional counts against the agent's daily cap: expired, cancelled and rejected orders do not. */
 export const holdsSpending = ({ status }: Pick<Order, 'status'>): boolean =>
   status !== 'expired' && status !== 'canceled' && status !== 'rejected';
+
+/** Neither waiting to be sent nor for the oracle: final, or waiting for a trigger that may take days. */
+export const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
+
+/** What an order begins with: nothing of it has happened on chain. */
+export const newlyPrepared = (at: number, expiresAt: number | null) =>
+  ({
+    status: 'prepared',
+    txHash: null,
+    expiresAt,
+    fill: null,
+    reason: null,
+    createdAt: at,
+    updatedAt: at,
+    requestedBlock: null,
+  }) as const satisfies Partial<Order>;

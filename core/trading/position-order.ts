@@ -3,7 +3,7 @@ import { tradePricing, type TradePricing } from '../account/trade-pricing.js';
 import { marketName } from '../account/describe-order.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { Collateral } from '../domain/market.js';
-import type { Order, OrderAction } from '../domain/order.js';
+import { newlyPrepared, type Order, type OrderAction } from '../domain/order.js';
 import type { CancelReason } from '../domain/pricing/cancel-reason.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P, type PriceContext } from '../domain/pricing/execution-price.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
@@ -48,14 +48,7 @@ export function positionOrder(
     sl: 0n,
     tradeIndex: figures.tradeIndex,
     clientId: null,
-    status: 'prepared',
-    txHash: null,
-    expiresAt,
-    fill: null,
-    reason: null,
-    createdAt: now,
-    updatedAt: now,
-    requestedBlock: null,
+    ...newlyPrepared(now, expiresAt),
   };
 }
 

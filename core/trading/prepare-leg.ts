@@ -91,7 +91,31 @@ function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening 
   };
 }
 
-export const termsOf = ({ kind: _kind, ...terms }: OpenIntent): OpenTerms => terms;
+export const termsOf = ({
+  type,
+  pairIndex,
+  collateralIndex,
+  long,
+  leverage,
+  collateralAmount,
+  price,
+  tp,
+  sl,
+  slippageP,
+  referrer,
+}: OpenIntent): OpenTerms => ({
+  type,
+  pairIndex,
+  collateralIndex,
+  long,
+  leverage,
+  collateralAmount,
+  price,
+  tp,
+  sl,
+  slippageP,
+  ...(referrer && { referrer }),
+});
 
 /** A close by the relayer, of one trade as a whole or in part. */
 async function prepareClosing(

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
 import type { OpenTerms } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
-import type { Order, OrderStatus } from '../domain/order.js';
+import { newlyPrepared, type Order, type OrderStatus } from '../domain/order.js';
 import { capExceeded, utcDay } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -125,14 +125,7 @@ function preparedOrder(
     sl: storedSl,
     tradeIndex: null,
     clientId,
-    status: 'prepared',
-    txHash: null,
-    expiresAt,
-    fill: null,
-    reason: null,
-    createdAt: now,
-    updatedAt: now,
-    requestedBlock: null,
+    ...newlyPrepared(now, expiresAt),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Caller } from '../access/caller.js';
 import type { Order } from '../account/describe-order.js';
 import { getOrder } from '../account/list-orders.js';
-import type { OrderStatus } from '../domain/order.js';
+import { isSettled } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { JournalFact } from '../ports/stores/journal.js';
 import type { Cancel } from '../types.js';
@@ -18,9 +18,6 @@ export interface Wait {
 
 export const MAX_WAIT_SECONDS = 8;
 const MAX_WAITING = { perCaller: 16, inAll: 4_000 } as const;
-
-/** The order is final, or only waits for a trigger that may take days. */
-const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
 
 /**
  * Returns the order as soon as it is final, rests or timed out, or its current state when the time is up. Uses journal events, so it works on

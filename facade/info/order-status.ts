@@ -1,7 +1,6 @@
 import { levelOf } from '../../core/domain/level.js';
-import type { Order } from '../../core/domain/order.js';
+import { isSettled, type Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
-import { isSettled } from '../trade/send/await-orders.js';
 import { childPlace, type ChildPlace } from '../trade/plan/find-target.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { recordStatus, withCancelWords } from './bot-order-status.js';

@@ -1,4 +1,4 @@
-import type { Order, OrderStatus } from '../../../core/domain/order.js';
+import { isSettled, type Order, type OrderStatus } from '../../../core/domain/order.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 
@@ -14,8 +14,6 @@ export interface OrderWatch {
   stop(): void;
 }
 
-/** No further change without a trigger, which may take days. */
-export const isSettled = (status: OrderStatus): boolean => status !== 'prepared' && status !== 'pending';
 const isOver = (status: OrderStatus): boolean =>
   status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
 

@@ -1,11 +1,11 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Intent } from '../../../core/domain/intent.js';
-import type { OrderStatus } from '../../../core/domain/order.js';
+import { isSettled, type OrderStatus } from '../../../core/domain/order.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { indexOf } from '../../../core/trading/find-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js';
-import { isSettled, watchOrders } from './await-orders.js';
+import { watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { removeChild } from './change-child.js';
 import { askedLevel, findTarget, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';

@@ -1,8 +1,8 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import type { Order } from '../../../core/domain/order.js';
+import { isSettled, type Order } from '../../../core/domain/order.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { isSettled, soonest, watchOrders, type OrderWatch } from './await-orders.js';
+import { soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import { exchangeFacts, type ExchangeFacts } from '../plan/exchange-facts.js';
 import {
   isSizedUp,

@@ -87,9 +87,9 @@ async function open(who: ChainTrader, changes: Parameters<ChainTrader['open']>[0
 
 /** The size of the BTC position as the contract holds it, cut to Hyperliquid's five decimals. */
 async function sizeOnChain(who: ChainTrader): Promise<string> {
-  const trade = (await who.trades()).find(({ pairIndex }) => Number(pairIndex) === 0);
+  const trade = (await who.trades()).find(({ pairIndex }) => pairIndex === 0);
   if (trade === undefined) throw new Error('there is no position');
-  const units = (BigInt(trade.collateralAmount) * BigInt(trade.leverage) * 10n ** 6n) / BigInt(trade.openPrice);
+  const units = (trade.collateralAmount * BigInt(trade.leverage) * 10n ** 6n) / trade.openPrice;
   return formatUnits(units, 5);
 }
 
