@@ -135,7 +135,7 @@ interface VersionedCache<Key, Row> {
   refresh(key: Key): Promise<Row | null>;
 }
 
-const MAX_ROWS = 100_000;
+const MAX_ROWS = 20_000; // memory for all of them is taken at once
 
 /**
  * Cached rows may be stale: the caller compares a row's version with the one that the admission statement returns, and refreshes it when they

@@ -20,7 +20,7 @@ const BTC = 0;
 let sandbox: TestVenue;
 let store: Store;
 let owner: FacadeTrader;
-/** Orders that rest: their ids and their slots. */
+/** Orders that rest: their ids and their slots. One position is open besides. */
 const resting: { oid: number; slot: number }[] = [];
 
 beforeAll(async () => {
@@ -40,6 +40,13 @@ beforeAll(async () => {
     const known = await store.orders.find(FACADE_CHAIN, trader, id);
     resting.push({ oid: Number(id), slot: Number(known?.orderKey?.split(':')[1]) });
   }
+  const t = { trigger: { isMarket: true, triggerPx: '10000', tpsl: 'sl' } };
+  const parent = order({ a: BTC, b: true, p: '9000000', s: '0.01', r: false });
+  await send({ type: 'order', orders: [parent, order({ a: BTC, b: false, p: '9000', s: '0.01', r: true, t })], grouping: 'normalTpsl' });
+  await eventually(
+    () => store.account.openPositions(FACADE_CHAIN, trader),
+    ({ length }) => length === 1,
+  );
 });
 afterAll(() => sandbox.stop());
 
@@ -85,13 +92,7 @@ describe('the relayer, asked to take an order back', () => {
 describe('the relayer, asked to set the closing slippage of TP/SL triggers', () => {
   it('does so for the trade that an order of the signed action opened, and for no other', async () => {
     const trader = owner.address.toLowerCase() as `0x${string}`;
-    const t = { trigger: { isMarket: true, triggerPx: '10000', tpsl: 'sl' } };
-    const parent = order({ a: BTC, b: true, p: '9000000', s: '0.01', r: false });
-    await send({ type: 'order', orders: [parent, order({ a: BTC, b: false, p: '9000', s: '0.01', r: true, t })], grouping: 'normalTpsl' });
-    const [opened] = await eventually(
-      () => store.account.openPositions(FACADE_CHAIN, trader),
-      ({ length }) => length === 1,
-    );
+    const [opened] = await store.account.openPositions(FACADE_CHAIN, trader);
     const [seen] = await store.facade.history.orders(FACADE_CHAIN, trader, 1);
     const record = await store.exchange.find(FACADE_CHAIN, trader, seen?.id ?? 0n);
     const signed = await store.relay.action(FACADE_CHAIN, record?.action ?? 0n);
