@@ -153,21 +153,32 @@ function nthSunday(year: number, month: number, nth: number): number {
   return first + (untilSunday + 7 * (nth - 1)) * DAY_MS;
 }
 
-const summers = new Map<number, { readonly begins: number; readonly ends: number }>();
+interface Year {
+  /** By the standard time of New York. */
+  readonly from: number;
+  readonly until: number;
+  readonly summerBegins: number;
+  readonly summerEnds: number;
+}
 
-function summerOf(year: number): { readonly begins: number; readonly ends: number } {
-  const known = summers.get(year);
-  if (known) return known;
-  const begins = nthSunday(year, 2, 2) + SWITCH_MS - STANDARD_OFFSET_MS;
-  const ends = nthSunday(year, 10, 1) + SWITCH_MS - SUMMER_OFFSET_MS;
-  const summer = { begins, ends };
-  summers.set(year, summer);
-  return summer;
+/** The year that was asked for last. */
+let lastYear: Year | null = null;
+
+function yearOf(at: number): Year {
+  if (lastYear && at >= lastYear.from && at < lastYear.until) return lastYear;
+  const year = new Date(at + STANDARD_OFFSET_MS).getUTCFullYear();
+  lastYear = {
+    from: Date.UTC(year, 0, 1) - STANDARD_OFFSET_MS,
+    until: Date.UTC(year + 1, 0, 1) - STANDARD_OFFSET_MS,
+    summerBegins: nthSunday(year, 2, 2) + SWITCH_MS - STANDARD_OFFSET_MS,
+    summerEnds: nthSunday(year, 10, 1) + SWITCH_MS - SUMMER_OFFSET_MS,
+  };
+  return lastYear;
 }
 
 function isSummerTime(at: number): boolean {
-  const { begins, ends } = summerOf(new Date(at + STANDARD_OFFSET_MS).getUTCFullYear());
-  return at >= begins && at < ends;
+  const { summerBegins, summerEnds } = yearOf(at);
+  return at >= summerBegins && at < summerEnds;
 }
 
 /** The day that was asked for last: callers walk through a day minute by minute, or ask for today all the time. */
