@@ -14,7 +14,7 @@ export interface Candle {
 export interface CandleBook {
   /** Ascending, gaps left as they are; `resolution` in minutes, times in epoch ms, `to` exclusive. */
   read(query: { readonly pairIndex: number; readonly from: number; readonly to: number; readonly resolution: number }): Candle[];
-  /** The running day of a market, for the snapshot of all markets. */
+  /** The running day of a market since the walk began, for the snapshot of all markets: the time before it would have to be generated. */
   today(pairIndex: number): Candle | null;
   stop(): void;
 }
@@ -84,7 +84,7 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
     today(pairIndex) {
       const now = clock.now();
       const dayMs = DAY_MINUTES * MINUTE_MS;
-      return merge(minutes(pairIndex, floorTo(now, dayMs), now + 1), dayMs).at(-1) ?? null;
+      return merge(between(lives.get(pairIndex) ?? [], floorTo(now, dayMs), now + 1), dayMs).at(-1) ?? null;
     },
     stop: unsubscribe,
   };
