@@ -15,7 +15,7 @@ import type { NoticeSource } from './ports/stores/notifications.js';
 import type { CatchUp } from './indexer/catch-up.js';
 import type { MarketFeed } from './ports/feed.js';
 import type { Chain, ChainFacts } from './ports/chain.js';
-import type { Store } from './ports/store.js';
+import type { DueWork, Store } from './ports/store.js';
 import type { Logger } from './ports/log.js';
 import type { Clock, RandomBytes } from './ports/clock.js';
 import type { BlockHead } from './types.js';
@@ -52,6 +52,8 @@ export interface GatewayEvents {
   config: { readonly venue: Venue };
   /** Journal entries of a venue's accounts from any replica; each once, in order per account. */
   journal: { readonly venue: Venue; readonly entries: readonly JournalEntry[] };
+  /** Once a second: what is due on the chain. `askedAt`: monotonic ms before it was read. */
+  due: { readonly venue: Venue; readonly askedAt: number; readonly due: DueWork };
   /** Orders and positions that changed, after they are stored. */
   tracked: { readonly venue: Venue; readonly block: bigint; readonly changes: Changes };
 }

@@ -23,7 +23,8 @@ export interface ChainReconcilerOptions extends LaneOptions {
 
 /** Reconciles a lane with the chain: receipts, nonce gaps, fees, funds, and the next step of each open job. */
 export interface ChainReconciler {
-  isDue(): boolean;
+  /** `mayHaveJobs`: without jobs the chain is checked less often. */
+  isDue(mayHaveJobs: boolean): boolean;
   hasChecked(): boolean;
   /** No nonce below this is free, by the last accepted count. */
   minNonce(): number;
@@ -79,7 +80,8 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   async function reconcile(): Promise<boolean> {
     const begun = inFlight.fromNow();
     const open = await store.open(slug, wallet.address);
-    if (!isWorthIt(open)) return false;
+    if (open.length > 0) busyAt = clock.now();
+    if (!isWorthIt(open.length > 0)) return false;
     isBlockSeen = false;
     lookedAt = clock.now();
     await delivery.renewFees();
@@ -92,11 +94,16 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     return open.length > 0;
   }
 
-  function isWorthIt({ length }: readonly RelayJob[]): boolean {
-    if (length > 0) busyAt = clock.now();
-    if (length > 0 || problems.trouble() !== null) return true;
+  function isWorthIt(hasJobs: boolean): boolean {
+    if (hasJobs || problems.trouble() !== null) return true;
     const age = clock.now() - lookedAt;
     return age >= IDLE_MS || (age >= paceMs && clock.now() - busyAt < LOOK_BACK_MS);
+  }
+
+  function isDue(mayHaveJobs: boolean): boolean {
+    // After the clock was set back, the last check lies in the future and does not count.
+    if (chainNonce === null || clock.now() < lookedAt) return true;
+    return (isBlockSeen || clock.now() - lookedAt >= paceMs) && isWorthIt(mayHaveJobs);
   }
 
   /** Receipts come first, because mined jobs need nothing more; then nonce gaps, which block all later nonces. */
@@ -159,8 +166,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   }
 
   return {
-    // After the clock was set back, the last check lies in the future and does not count.
-    isDue: () => chainNonce === null || isBlockSeen || clock.now() < lookedAt || clock.now() - lookedAt >= paceMs,
+    isDue,
     hasChecked: () => hasChecked,
     minNonce: () => count.believed(),
     blockSeen: () => void (isBlockSeen = true),

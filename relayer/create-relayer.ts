@@ -131,6 +131,10 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     laneProblem: (wallet) => lanes.get(wallet)?.problem() ?? null,
     lanes: () => Promise.all(addresses.map((wallet) => store.lane(slug, wallet))),
     onHead: () => lanes.forEach((lane) => lane.look()),
+    onDue({ askedAt, due }) {
+      board.take(due.switches, askedAt);
+      for (const wallet of due.busyWallets) lanes.get(wallet)?.hasJobs();
+    },
     async stop() {
       isStopped = true;
       board.stop();
@@ -148,11 +152,13 @@ interface WalletModes {
   /** Resolves when the switches are loaded: before that nothing may be signed. */
   start(): Promise<void>;
   refresh(): Promise<void>;
+  /** Switches that were read for another reason. */
+  take(read: readonly RelaySwitch[], askedAt: number): void;
   stop(): void;
 }
 
-/** How long another replica's change may go unnoticed. */
-const LOOK_MS = 1_000;
+/** Pause between two tries while the switches cannot be read at the start. */
+const AGAIN_MS = 1_000;
 
 interface BoardOptions {
   /** Null: there are no switches, and every wallet runs. */
@@ -165,38 +171,36 @@ interface BoardOptions {
 function createWalletModes({ store, slug, clock, log }: BoardOptions): WalletModes {
   const stopping = new AbortController();
   let switches: readonly RelaySwitch[] = [];
-  let asked = 0;
-  let answered = 0;
-  const isKnown = (): boolean => answered > 0;
-  let stopLooking: Cancel = () => undefined;
+  /** When the query was sent that brought the current switches. */
+  let knownAsOf = Number.NEGATIVE_INFINITY;
+  const isKnown = (): boolean => knownAsOf > Number.NEGATIVE_INFINITY;
 
   /** Replies may arrive out of order; the one to the latest query counts. */
   async function refresh(): Promise<void> {
-    const question = (asked += 1);
+    const askedAt = clock.monotonic();
     const read = (await store?.all(slug)) ?? [];
-    if (question < answered) return;
-    answered = question;
+    if (askedAt < knownAsOf) return;
+    knownAsOf = askedAt;
     switches = read;
   }
 
   async function start(): Promise<void> {
     while (!isKnown() && !stopping.signal.aborted) {
       await refresh().catch((error: unknown) => log.warn('relay.switches-unknown', { error }));
-      if (!isKnown()) await clock.sleep(LOOK_MS, stopping.signal);
+      if (!isKnown()) await clock.sleep(AGAIN_MS, stopping.signal);
     }
-    if (store === null || stopping.signal.aborted) return;
-    stopLooking = clock.every(LOOK_MS, () => {
-      refresh().catch((error: unknown) => log.warn('relay.switches-unknown', { error }));
-    });
   }
 
   return {
     of: (wallet) => walletModeOf(switches, wallet),
     start,
     refresh,
-    stop() {
-      stopping.abort();
-      stopLooking();
+    take(read, askedAt) {
+      // A change of this replica is read by `refresh`, which may have been asked at the same moment and counts more.
+      if (store === null || askedAt <= knownAsOf) return;
+      knownAsOf = askedAt;
+      switches = read;
     },
+    stop: () => stopping.abort(),
   };
 }

@@ -12,6 +12,8 @@ import { refusalOf, type PolicySettings } from './policy.js';
 export interface Lane {
   /** Called when there is a new job. */
   wake(): void;
+  /** Called when the store has open jobs of the wallet, which another replica may have queued. */
+  hasJobs(): void;
   /** Called when there is a new block, to check for receipts. */
   look(): void;
   trouble(): string | null;
@@ -35,6 +37,8 @@ export function createLane(options: LaneOptions): Lane {
   let lease: Lease | null = null;
   /** Jobs were open at the last turn: then each block triggers a turn. */
   let isBusy = true;
+  /** There may be queued jobs. Without a reason to expect some, the store is not asked. */
+  let mayHaveQueued = true;
   /** A running chain check; sending does not wait for it. */
   let looking: Promise<void> | null = null;
   /** Transactions that are being sent to a node. */
@@ -81,6 +85,7 @@ export function createLane(options: LaneOptions): Lane {
   }
 
   function failed(error: unknown): void {
+    mayHaveQueued = true;
     problems.report('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
@@ -94,6 +99,7 @@ export function createLane(options: LaneOptions): Lane {
     problems.forget();
     reconciler.forget();
     budget.forget();
+    mayHaveQueued = true;
     return true;
   }
 
@@ -104,8 +110,10 @@ export function createLane(options: LaneOptions): Lane {
       return problems.adopt(await store.lane(slug, address));
     }
     if (!reconciler.hasChecked()) await reconciler.checkChain(await store.open(slug, address));
-    if (reconciler.isDue()) looking ??= lookInBackground();
-    for (let isMore = true; isMore;) isMore = await beginSome();
+    const hasReason = mayHaveQueued || isBusy;
+    mayHaveQueued = false;
+    if (reconciler.isDue(hasReason)) looking ??= lookInBackground();
+    for (let isMore = hasReason; isMore;) isMore = await beginSome();
   }
 
   /** Jobs that start meanwhile set `isBusy` again. */
@@ -116,11 +124,16 @@ export function createLane(options: LaneOptions): Lane {
     await saveHealth();
     looking = null;
     // Another block may have arrived, and mined jobs free quota for the trader's queued ones. After a failure the next regular turn is enough.
-    if (isOpen === true || (isOpen !== undefined && reconciler.isDue())) wakeIfBusy();
+    if (isOpen === true || (isOpen !== undefined && reconciler.isDue(isBusy))) wakeIfBusy();
   }
 
   function wakeIfBusy(): void {
     if (isBusy) wake.abort(WOKEN);
+  }
+
+  function expectQueued(): void {
+    mayHaveQueued = true;
+    wake.abort(WOKEN);
   }
 
   /** Starts queued jobs in order, up to AT_ONCE in one batch; true if there may be more. */
@@ -128,6 +141,7 @@ export function createLane(options: LaneOptions): Lane {
     const queued = await store.queued(slug, address, AT_ONCE);
     if (queued.length === 0) return false;
     isBusy = true;
+    mayHaveQueued = true;
     await delivery.currentFees().catch(failed);
     // The result of the transactions being sent shows whether the problem persists.
     if (problems.trouble() !== null) await sending;
@@ -207,7 +221,10 @@ export function createLane(options: LaneOptions): Lane {
 
   const done = run();
   return {
-    wake: () => wake.abort(WOKEN),
+    wake: expectQueued,
+    hasJobs() {
+      if (!isBusy) expectQueued();
+    },
     look() {
       reconciler.blockSeen();
       wakeIfBusy();

@@ -136,11 +136,15 @@ export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LA
   const stopHeads = gateway.bus.on('head', (event) => {
     if (event.venue === venue) relayer.onHead(event.block);
   });
+  const stopLooks = gateway.bus.on('due', ({ venue: where, ...look }) => {
+    if (where === venue) relayer.onDue(look);
+  });
   const stopSchedules = runScheduledCancels(gateway, venue);
   const stopReclaims = isReclaiming ? reclaimLost(gateway, venue) : () => undefined;
   const stopClosingSlippages = setClosingSlippages(gateway, venue);
   return async () => {
     stopHeads();
+    stopLooks();
     stopSchedules();
     stopReclaims();
     stopClosingSlippages();

@@ -8,7 +8,7 @@ import { recordFunding } from '../../core/markets/funding.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
 import type { Metrics } from '../../core/observability/metrics.js';
-import { expireOrders } from '../../core/trading/expire-orders.js';
+import { expireOrders, watchDueWork } from '../../core/trading/due-work.js';
 import { NO_REFERRERS } from '../../core/trading/order-variables.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
@@ -82,6 +82,7 @@ export async function runVenue(gateway: Gateway, venue: Venue, config: ChainConf
     ['prepared orders', () => expireOrders(gateway, venue)],
     ['unused agents', () => removeUnusedAgents(gateway, venue)],
     ['relayer', () => runRelayer(gateway, venue, relayer?.lane)],
+    ['due work', () => watchDueWork(gateway, venue)],
     ['funding', () => recordFunding(gateway.store.facade.funding, venue)],
     ['candles', () => recordCandles(venue)],
     ['feed', () => startFeed(venue)],

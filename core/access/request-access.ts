@@ -72,7 +72,7 @@ export interface RequestAccessOptions extends Omit<AccessSettings, 'connections'
   readonly log: Logger;
 }
 
-const PRUNE_MS = 15_000;
+const PRUNE_MS = 60_000;
 /** One in this many requests may be explained: 5 a minute at the launch limit, enough for a developer. */
 const EXPLAINED_SHARE = 120;
 

@@ -8,7 +8,7 @@ import { applyFresh, applyLate, revertAbove } from './apply-events.js';
 import { merge, NO_CHANGES, type Changes } from './changes.js';
 import { findTrades, interpretRange, precisionsOf, readInputs } from './interpret-range.js';
 import { overlookedLevel } from './link-levels.js';
-import type { ChainCursor, Checkpoint, TrackingUnit } from '../ports/stores/tracking.js';
+import type { ChainCursor, Checkpoint, TrackingUnit, UnloggedWork } from '../ports/stores/tracking.js';
 
 /** The steps of a follower. Each is one transaction that commits only if the stored cursor still equals the given one. */
 
@@ -25,15 +25,22 @@ export async function requireCursor(unit: TrackingUnit, cursor: ChainCursor): Pr
   if (!isFirst && !samePlace(stored, cursor)) throw new CursorMovedError();
 }
 
+interface Ingested {
+  readonly cursor: ChainCursor;
+  /** Null where it has to be asked for. */
+  readonly unlogged: UnloggedWork | null;
+}
+
 /** Ingests the blocks that follow the cursor. */
-export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<ChainCursor> {
+export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<Ingested> {
   const { blocks, logs } = range;
   const last = blocks.at(-1);
-  if (!last) return cursor;
+  if (!last) return { cursor, unlogged: null };
   const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
   if (logs.length === 0 && isPlainAdvance(cursor, next)) {
-    if (await gateway.store.tracking.pass(venue.definition.slug, cursor, next, blocks)) return next;
-    throw new CursorMovedError();
+    const unlogged = await gateway.store.tracking.pass(venue.definition.slug, cursor, next, blocks, unansweredUpTo(venue, next));
+    if (unlogged === null) throw new CursorMovedError();
+    return { cursor: next, unlogged };
   }
   const mentioned = tradesMentioned(logs);
   const [found, inputs] = await Promise.all([foundBefore(gateway, venue, mentioned, blocks), readInputs(venue, range)]);
@@ -44,7 +51,7 @@ export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor
     unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
   });
-  return next;
+  return { cursor: next, unlogged: null };
 }
 
 /** Every so many blocks an empty range takes the full path too, because only `setCursor` deletes old checkpoints. */
@@ -162,6 +169,9 @@ export async function timeOut(gateway: Gateway, venue: Venue, cursor: ChainCurso
   });
   await change(gateway, venue, cursor, async (unit) => ({ block: cursor.number, changes: await applyFresh(unit, events) }));
 }
+
+/** Requests up to this block have timed out, unless they were answered. */
+export const unansweredUpTo = (venue: Venue, { number }: Checkpoint | ChainCursor): bigint => number - (timeoutBlocks(venue) ?? 0n);
 
 /** How many blocks the oracle has to answer; null before the contract parameters are loaded. */
 export function timeoutBlocks({ feed }: Venue): bigint | null {

@@ -3,8 +3,8 @@ import { ChainMovedError, type LogRange } from '../ports/chain.js';
 import type { BlockHead, Hex } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
 import { redactText } from '../observability/redact.js';
-import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks } from './chain-steps.js';
-import type { ChainCursor, Checkpoint, Lease } from '../ports/stores/tracking.js';
+import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
+import type { ChainCursor, Checkpoint, Lease, UnloggedWork } from '../ports/stores/tracking.js';
 
 export interface FollowOptions {
   /** First block on an empty database; null = a day before now. */
@@ -41,10 +41,20 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   /** Inputs by hash of transactions without logs since the last `watchHashes`; null when some of those blocks were not read completely. */
   let silent: Map<Hex, Hex> | null = null;
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
+  /** Of the cursor's block; null where it has to be asked for. */
+  let unlogged: UnloggedWork | null = null;
   let wake = new AbortController();
-  const unlisten = gateway.bus.on('head', (event) => {
-    if (event.venue === venue) wake.abort();
-  });
+  const cancels = [
+    gateway.bus.on('head', (event) => {
+      if (event.venue === venue) wake.abort();
+    }),
+    // Without a new block only this can have changed.
+    gateway.bus.on('due', (event) => {
+      if (event.venue !== venue || unlogged === null || unlogged.sent === event.due.sentOrders) return;
+      unlogged = { ...unlogged, sent: event.due.sentOrders };
+      if (unlogged.sent) wake.abort();
+    }),
+  ];
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -59,6 +69,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   function failed(error: unknown): false {
     ownCursor = null;
+    unlogged = null;
     if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
     const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
     if (state.followed.fault !== fault) log.warn('chain.follow-failed', { fault });
@@ -98,10 +109,13 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   /** Changes that no log reports: oracle timeouts, failed transactions and expired orders. */
   async function applyUnloggedChanges(cursor: ChainCursor): Promise<void> {
     const timeoutAfter = timeoutBlocks(venue);
-    const waiting = await tracking.waiting(slug, cursor.number - (timeoutAfter ?? 0n));
-    if (waiting.unanswered && timeoutAfter !== null) await timeOut(gateway, venue, cursor, timeoutAfter);
-    if (waiting.sent) await watchHashes(gateway, venue, cursor, silent);
+    unlogged ??= await tracking.waiting(slug, unansweredUpTo(venue, cursor));
+    const { unanswered, sent } = unlogged;
+    if (unanswered && timeoutAfter !== null) await timeOut(gateway, venue, cursor, timeoutAfter);
+    if (sent) await watchHashes(gateway, venue, cursor, silent);
     silent = new Map();
+    // Until the next block there is no other.
+    unlogged = { unanswered: timeoutAfter === null && unanswered, sent };
   }
 
   async function holdsLease(): Promise<boolean> {
@@ -109,6 +123,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       await lease.release().catch(() => undefined);
       lease = null;
       ownCursor = null;
+      unlogged = null;
     }
     lease ??= await tracking.lease(slug);
     return lease !== null;
@@ -128,7 +143,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const from = cursor.number + 1n;
     const range = await readRange(from, head.number);
     if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return revert(cursor);
-    const reached = await ingest(gateway, venue, cursor, range);
+    const { cursor: reached, ...found } = await ingest(gateway, venue, cursor, range);
+    unlogged = found.unlogged;
     if (range.silent === null) silent = null;
     else for (const [hash, input] of range.silent) silent?.set(hash, input);
     if (reached.number < head.number) log.info('chain.catching-up', { block: reached.number, head: head.number });
@@ -159,6 +175,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   async function revert(cursor: ChainCursor): Promise<ChainCursor> {
+    unlogged = null;
     return revertTo(gateway, venue, cursor, await lastCommon(cursor.number + 1n));
   }
 
@@ -179,7 +196,9 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     rereadAt = clock.now();
     const from = max(min(cursor.number - REREAD_BLOCKS, rereadUpTo.before), cursor.number - REREAD_MAX) + 1n;
     rereadUpTo = { last: cursor.number, before: rereadUpTo.last };
-    return ingestLate(gateway, venue, cursor, await venue.chain.logs(max(from, cursor.startBlock), cursor.number));
+    const range = await venue.chain.logs(max(from, cursor.startBlock), cursor.number);
+    if (range.logs.length > 0) unlogged = null;
+    return ingestLate(gateway, venue, cursor, range);
   }
 
   function recordProgress(cursor: ChainCursor | null, head: BlockHead): void {
@@ -193,7 +212,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   return {
     async stop(): Promise<void> {
       stopping.abort();
-      unlisten();
+      cancels.forEach((cancel) => cancel());
       await done;
     },
   };

@@ -1,4 +1,5 @@
 import type { Address, BlockHead, Hex } from '../types.js';
+import type { DueWork } from './store.js';
 import type { PlacedWith } from './stores/orders.js';
 import type {
   Mined,
@@ -88,7 +89,7 @@ export interface Relayer {
   trouble(wallet: Address): string | null;
   /** Why the wallet takes no new jobs; null while it sends. Current on every replica within a second. */
   laneProblem(wallet: Address): LaneProblem | null;
-  /** The operator's settings for the wallet; at most half a second old. */
+  /** The operator's settings for the wallet; at most a second old. */
   walletMode(wallet: Address): WalletMode;
   /** Reloads the switches after a change, so that it applies to this replica immediately. */
   lookAtSwitches(): Promise<void>;
@@ -100,4 +101,6 @@ export interface Relayer {
   lanes(): Promise<readonly LaneHealth[]>;
   /** Checks receipts at a new head. */
   onHead(block: BlockHead): void;
+  /** Obeys the switches, and sends what other replicas have queued. `askedAt`: monotonic ms before it was read. */
+  onDue(look: { readonly askedAt: number; readonly due: Pick<DueWork, 'switches' | 'busyWallets'> }): void;
 }

@@ -11,9 +11,29 @@ import type { JournalStore } from './stores/journal.js';
 import type { AlertStore, MetricsStore } from './stores/alerts.js';
 import type { GasLedger } from './stores/gas.js';
 import type { ExchangeStore } from './stores/exchange.js';
-import type { SwitchStore } from './stores/switches.js';
+import type { RelaySwitch, SwitchStore } from './stores/switches.js';
 import type { RelayStore } from './stores/relay.js';
 import type { RulesStore } from './stores/rules.js';
+import type { ChainSlug } from '../chains/chains.js';
+import type { Address } from '../types.js';
+
+/** What waits on a chain for a time or for another replica, as of one moment. */
+export interface DueWork {
+  readonly switches: readonly RelaySwitch[];
+  /** Wallets with open jobs. */
+  readonly busyWallets: readonly Address[];
+  /** Prepared orders whose time is over. */
+  readonly orders: boolean;
+  /** Prepared orders with a known hash. */
+  readonly sentOrders: boolean;
+  /** Spending reserved by changes that were not sent in time. */
+  readonly reservations: boolean;
+  /** Scheduled cancels. */
+  readonly schedules: boolean;
+  /** Collateral of requests without an answer. */
+  readonly reclaims: boolean;
+  readonly closingSlippages: boolean;
+}
 
 /** All persistent state, one interface per aggregate. */
 export interface Store {
@@ -35,6 +55,8 @@ export interface Store {
   readonly exchange: ExchangeStore;
   readonly closingSlippages: ClosingSlippageStore;
   readonly facade: FacadeStore;
+  /** What is due on a chain, and which of these wallets have open jobs; one round trip. */
+  due(chain: ChainSlug, wallets: readonly Address[], now: number): Promise<DueWork>;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;
   close(): Promise<void>;

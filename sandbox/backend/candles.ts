@@ -14,7 +14,7 @@ export interface Candle {
 export interface CandleBook {
   /** Ascending, gaps left as they are; `resolution` in minutes, times in epoch ms, `to` exclusive. */
   read(query: { readonly pairIndex: number; readonly from: number; readonly to: number; readonly resolution: number }): Candle[];
-  /** The running day of a market, for the snapshot of all markets. */
+  /** The running day of a market since the walk began, for the snapshot of all markets: the time before it would have to be generated. */
   today(pairIndex: number): Candle | null;
   stop(): void;
 }
@@ -29,7 +29,6 @@ export interface CandleBookOptions {
 
 const MINUTE_MS = 60_000;
 const DAY_MINUTES = 1440;
-const DAY_MS = DAY_MINUTES * MINUTE_MS;
 const KEPT_MINUTES = 30 * DAY_MINUTES;
 /** Offset of the noise streams for past candles, so that they differ from those of the live walk. */
 const PAST = 1_000_000;
@@ -43,8 +42,6 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
   const beganAt = floorTo(clock.now(), MINUTE_MS);
   const firstPrices = walk.prices();
   const pasts = new Map<number, Past>();
-  /** What a day had before the walk began, by market: it does not change. */
-  const beginnings = new Map<number, { readonly day: number; readonly candles: readonly Candle[] }>();
   const lives = new Map<number, Candle[]>();
 
   const record = (pairIndex: number, price: bigint, at: number): void => {
@@ -79,14 +76,6 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
     ...between(lives.get(pairIndex) ?? [], from, to),
   ];
 
-  const beginningOf = (pairIndex: number, day: number): readonly Candle[] => {
-    const known = beginnings.get(pairIndex);
-    if (known?.day === day) return known.candles;
-    const candles = day < beganAt ? merge(between(pastSince(pairIndex, day), day, beganAt), DAY_MS) : [];
-    beginnings.set(pairIndex, { day, candles });
-    return candles;
-  };
-
   return {
     read: ({ pairIndex, from, to, resolution }) => {
       const size = resolution * MINUTE_MS;
@@ -94,8 +83,8 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
     },
     today(pairIndex) {
       const now = clock.now();
-      const day = floorTo(now, DAY_MS);
-      return merge([...beginningOf(pairIndex, day), ...between(lives.get(pairIndex) ?? [], day, now + 1)], DAY_MS).at(-1) ?? null;
+      const dayMs = DAY_MINUTES * MINUTE_MS;
+      return merge(between(lives.get(pairIndex) ?? [], floorTo(now, dayMs), now + 1), dayMs).at(-1) ?? null;
     },
     stop: unsubscribe,
   };

@@ -1,5 +1,6 @@
 import { Wallet } from 'ethers';
 import { BUSY_AGENTS, newAgentTrader, type AgentTrader } from '../harness/traders/agent-trader.js';
+import { eventually } from '../harness/time/eventually.js';
 import { openDatabaseLine, type DatabaseProxy } from '../harness/process/database-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
 import { firstChain } from '../harness/venue/first-chain.js';
@@ -43,6 +44,23 @@ async function perRequest(ask: () => Promise<{ readonly status: number }>): Prom
 const isAdmission = (text: string): boolean => text.includes('insert into nonces');
 
 const signed = (operationId: string, path: string) => (): Promise<{ status: number }> => agent.call(operationId, 'GET', path);
+
+describe('a gateway that nobody asks costs the database', () => {
+  const isLook = (text: string): boolean => text.includes('from relay_switches') && text.includes('from scheduled_cancels');
+  /** Blocks come every half second here: two statements a second, and more while the relayer's wallet was used lately. */
+  const MOST_A_SECOND = 7;
+  const SECONDS = 8;
+
+  it('one look a second at what is due, and little more', async () => {
+    proxy.roundTrips();
+    const asked: string[] = [];
+    await eventually(
+      () => asked.push(...proxy.roundTrips()),
+      () => asked.filter(isLook).length > SECONDS,
+    );
+    expect(asked.length).toBeLessThan(SECONDS * MOST_A_SECOND);
+  });
+});
 
 describe('a request costs the database', () => {
   it.each(['', '/markets', '/prices', '/markets/BTC-USD/book'])('nothing when it is public: %s', async (path) => {

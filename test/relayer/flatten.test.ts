@@ -1,11 +1,13 @@
 import { Wallet } from 'ethers';
-import { venueOf } from '../../core/gateway.js';
+import { venueOf, type Gateway, type Venue } from '../../core/gateway.js';
 import type { Address } from '../../core/types.js';
 import { createAlerts } from '../../core/observability/alerts/alerts.js';
+import type { Store } from '../../core/ports/store.js';
 import type { ExchangeStore } from '../../core/ports/stores/exchange.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { Relayer } from '../../core/ports/relayer.js';
-import { LOOK_MS, runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
+import { LOOK_MS, watchDueWork } from '../../core/trading/due-work.js';
+import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
 import type { TradeAction } from '../../facade/actions/trade.js';
 import { deriveCalls } from '../../facade/trade/derive-calls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
@@ -114,6 +116,14 @@ describe("a dead man's switch that flattens", () => {
   });
 });
 
+function runSchedules(gateway: Gateway, venue: Venue): () => Promise<void> {
+  const [stopSchedules, stopLooks] = [runScheduledCancels(gateway, venue), watchDueWork(gateway, venue)];
+  return async () => {
+    stopSchedules();
+    await stopLooks();
+  };
+}
+
 describe("a dead man's switch while nothing can be sent", () => {
   /** It is due in an hour, and the clock of the replica that fires it is an hour after that. */
   async function overdue() {
@@ -139,7 +149,12 @@ describe("a dead man's switch while nothing can be sent", () => {
       },
     };
     const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
-    const watched = { ...gateway, clock, alerts, store: { ...gateway.store, exchange: counted } };
+    const due: Store['due'] = async (...asked) => {
+      const found = await gateway.store.due(...asked);
+      if (!found.schedules) looks += 1;
+      return found;
+    };
+    const watched = { ...gateway, clock, alerts, store: { ...gateway.store, exchange: counted, due } };
     const more = (than: number) => (count: number) => count > than;
     const lookAfter = async (ms: number): Promise<void> => {
       const before = looks;
@@ -162,7 +177,7 @@ describe("a dead man's switch while nothing can be sent", () => {
     if (venue.relayer === null) throw new Error('no relayer');
     let isFenced = true;
     const laneProblem: Relayer['laneProblem'] = () => (isFenced ? { reason: 'gas is dear', since: clock.now() } : null);
-    const stop = runScheduledCancels(gateway, { ...venue, relayer: { ...venue.relayer, laneProblem } });
+    const stop = runSchedules(gateway, { ...venue, relayer: { ...venue.relayer, laneProblem } });
     try {
       for (let minutes = 0; minutes < 15; minutes += 1) {
         await putBackAfter(1_000);
@@ -175,7 +190,7 @@ describe("a dead man's switch while nothing can be sent", () => {
       await lookAfter(LOOK_MS);
       await fires();
     } finally {
-      stop();
+      await stop();
       await bot.send({ type: 'scheduleCancel' });
     }
   });
@@ -183,7 +198,7 @@ describe("a dead man's switch while nothing can be sent", () => {
   it('waits for the chain after a start, and no longer', async () => {
     const { bot, gateway, venue, lookAfter, putBackAfter, firings, fires } = await overdue();
     const state = { ...venue.state, facts: null as typeof venue.state.facts };
-    const stop = runScheduledCancels(gateway, { ...venue, state });
+    const stop = runSchedules(gateway, { ...venue, state });
     try {
       await putBackAfter(1_000);
       expect(firings()).toBe(0);
@@ -192,7 +207,7 @@ describe("a dead man's switch while nothing can be sent", () => {
       await lookAfter(LOOK_MS);
       await fires();
     } finally {
-      stop();
+      await stop();
       await bot.send({ type: 'scheduleCancel' });
     }
   });
@@ -211,7 +226,7 @@ describe("a dead man's switch that cannot close anything", () => {
     const clock = createManualClock(dueAt + HOUR_MS);
     const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
     controls.prices.setOpen(BTC, false);
-    const stop = runScheduledCancels({ ...gateway, clock, alerts }, { ...venue, clock });
+    const stop = runSchedules({ ...gateway, clock, alerts }, { ...venue, clock });
     try {
       const open = await eventually(
         () => {
@@ -227,7 +242,7 @@ describe("a dead man's switch that cannot close anything", () => {
         (due) => due.length === 0,
       );
     } finally {
-      stop();
+      await stop();
       controls.prices.setOpen(BTC, true);
     }
     expect(await bot.trader.trades()).toHaveLength(1);

@@ -527,6 +527,26 @@ describe('the chain', () => {
 });
 
 describe('two replicas', () => {
+  it('leave what one of them queues to the one that has the lane, also when that one has had nothing to do', async () => {
+    const bench = await relayBench(chain, sandbox.gateway.store);
+    let looks = 0;
+    const account: RelayNode['account'] = (address) => {
+      looks += 1;
+      return bench.node.account(address);
+    };
+    start(bench, { node: { ...bench.node, account } });
+    // The lane has looked at the chain twice: the next time it does so by itself is a quarter of a minute away.
+    await eventually(
+      () => looks,
+      (count) => count >= 2,
+    );
+    const queuedAt = systemClock.now();
+    const { id } = await bench.store.queue({ ...(await requestOf(bench)), chain: SLUG, wallet: bench.wallet }, queuedAt);
+    const [job] = await whenOver(bench, [id]);
+    expect(job?.state).toBe('mined');
+    expect(job?.acceptedAt ?? Infinity).toBeLessThan(queuedAt + 8_000);
+  });
+
   it('share a lane, and the second takes over when the first is gone', async () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     const first = bench.start();

@@ -1,6 +1,5 @@
 import {
   decodeAbiParameters,
-  encodeEventTopics,
   formatLog,
   numberToHex,
   toEventSelector,
@@ -16,13 +15,13 @@ import type { Address, BlockHead, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 import type { SeenTransaction } from '../../ports/simulation.js';
 
-const WANTED_TOPICS = DIAMOND_LOG_NAMES.flatMap((eventName) => encodeEventTopics({ abi: diamondAbi, eventName })[0]);
 const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
 const EVENTS: ReadonlyMap<Hex, { readonly name: string; readonly read: EventDecoder }> = new Map(
   diamondAbi.flatMap((item) =>
     item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), { name: item.name, read: eventDecoder(item) }] as const] : [],
   ),
 );
+const WANTED_TOPICS = [...EVENTS.keys()];
 /** Ranges up to this length are read with full blocks in one round trip; for longer ones only the needed headers are read. */
 const FEW_BLOCKS = 12n;
 

@@ -44,7 +44,10 @@ export function createAlertStore(db: Knex): AlertStore {
       (await rows<AlertRow>(`select ${ALERT} from alerts where recovered_at is not null order by id desc limit :limit`, { limit })).map(
         readAlert,
       ),
-    lead: async (holder, at, until) => (await rows(LEAD, { holder, at, until })).length === 1,
+    async lead(holder, at, until) {
+      const found = await rows<AlertRow | { readonly id: null }>(LEAD, { holder, at, until });
+      return found.length === 0 ? null : found.flatMap((row) => (row.id === null ? [] : [readAlert(row)]));
+    },
     claim: async (at, until, limit) =>
       (await rows<DeliveryRow>(CLAIM, { at, until, limit })).map(readDelivery).sort((a, b) => Number(a.id - b.id)),
     async delivered(id, at) {
@@ -124,10 +127,14 @@ const RECOVER = `
   ), sent as (${insertDelivery(`'recovered'`)} where :isSent::boolean)
   select id from seen`;
 
+/** No row: another leads. The leader gets a row for each open alert, or one without an alert. */
 const LEAD = `
-  insert into alert_lease as lease (holder, until) values (:holder, :until)
-  on conflict (singleton) do update set holder = excluded.holder, until = excluded.until
-  where lease.holder = excluded.holder or lease.until <= :at returning 1`;
+  with led as (
+    insert into alert_lease as lease (holder, until) values (:holder, :until)
+    on conflict (singleton) do update set holder = excluded.holder, until = excluded.until
+    where lease.holder = excluded.holder or lease.until <= :at returning 1
+  )
+  select ${ALERT} from led left join alerts on recovered_at is null order by id`;
 
 const CLAIM = `
   update alert_deliveries set attempts = attempts + 1, due_at = :until

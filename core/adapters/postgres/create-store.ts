@@ -8,6 +8,7 @@ import { createCandleStore } from './candle-store.js';
 import { expectWrites, reachDatabase, type DatabaseOptions } from './connect-database.js';
 import { tryAgain, withFaults } from './faults.js';
 import { createAccountStore } from './account-store.js';
+import { dueWork } from './due-work.js';
 import { createClosingSlippageStore, createFacadeStore } from './facade-store.js';
 import { createJournalStore } from './journal-store.js';
 import { createLeaseKeeper } from './lease-keeper.js';
@@ -60,6 +61,7 @@ export function createStore({ clock = systemClock, ...options }: StoreOptions): 
   });
   const queries = withFaults({
     ping: () => expectWrites(db),
+    due: (...asked: Parameters<Store['due']>) => dueWork(db, ...asked),
     async instanceId(): Promise<string> {
       const row = await db<{ instance_id: string }>('deployment').first('instance_id');
       if (row === undefined) throw new Error('The table deployment is empty.');

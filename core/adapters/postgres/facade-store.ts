@@ -167,10 +167,12 @@ export const OWE = `
   insert into pending_closing_slippages (chain, trader, agent, action, item, oid, order_id, trade_index, slippage_p, due_at)
   values (:chain, :trader, :agent, :action, :item, :oid, :orderId, :tradeIndex, :slippageP, :dueAt)`;
 
-const TAKE_DUE = `
-  update pending_closing_slippages set due_at = :againAt where id in (
+export const DUE_SLIPPAGES = `
     select owed.id from pending_closing_slippages owed
     left join orders on orders.chain = owed.chain and orders.id = owed.order_id
-    where owed.chain = :chain and owed.due_at <= :now and (owed.order_id is null or not coalesce(orders.is_live, false))
+    where owed.chain = cast(:chain as text) and owed.due_at <= cast(:now as bigint) and (owed.order_id is null or not coalesce(orders.is_live, false))`;
+
+const TAKE_DUE = `
+  update pending_closing_slippages set due_at = :againAt where id in (${DUE_SLIPPAGES}
     order by owed.due_at limit 50 for update of owed skip locked)
   returning ${COLUMNS}`;

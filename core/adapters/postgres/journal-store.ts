@@ -73,8 +73,8 @@ interface JournalListener {
   stop(): Promise<void>;
 }
 
-/** Notifications may be lost with their connection or by a pooler, so the journal is polled too. */
-const POLL_MS = { listening: 1_000, polling: 200 } as const;
+/** Notifications may be lost with their connection or by a pooler, so the journal is polled too: often once one was missed. */
+const POLL_MS = { listening: 5_000, polling: 200 } as const;
 const RECONNECT_MS = { first: 50, most: 2_000 } as const;
 
 /** Publishes entries that any replica commits from now on. Fails only if the current position cannot be read. */

@@ -15,10 +15,10 @@ const NUMBERED = `
 
 const now = 'cast(:now as bigint)';
 
-const DUE = `status = 'prepared' and expires_at <= ${now} and (not is_sent or id = any(cast(:sent as bigint[])))
+export const DUE_ORDERS = `status = 'prepared' and expires_at <= ${now} and (not is_sent or id = any(cast(:sent as bigint[])))
   and not exists (${NUMBERED} and coalesce(job.not_after, ${now}) > ${now} - ${MAY_BE_SENT_MS})`;
 
-const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE} limit 1`);
+const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE_ORDERS} limit 1`);
 
 /** Orders expired per transaction. */
 const EXPIRED_AT_ONCE = 200;
@@ -65,7 +65,7 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
         return true;
       }),
     async expire(chain, now, sent = []) {
-      // Runs twice a second on every chain and rarely finds one, so the check needs no transaction.
+      // Orders of the last look may have been expired by another replica, so they are looked for without a transaction first.
       const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
       for (let total = 0; isDue !== undefined;) {
         const { looked, lapsed } = await transaction((trx) => expireSome(trx, chain, now, sent));
@@ -94,11 +94,11 @@ async function expireSome(
   sent: readonly bigint[],
 ): Promise<{ readonly looked: number; readonly lapsed: number }> {
   // Locked rows are checked again the next time.
-  const locked = await lockOrders(trx, chain, `${DUE} order by id limit ${EXPIRED_AT_ONCE} for update skip locked`, { now, sent });
+  const locked = await lockOrders(trx, chain, `${DUE_ORDERS} order by id limit ${EXPIRED_AT_ONCE} for update skip locked`, { now, sent });
   if (locked.length === 0) return { looked: 0, lapsed: 0 };
   // Assigning a nonce locks the row too: the second read sees a nonce assigned since the first, and none can follow.
   const ids = locked.map(({ id }) => String(id));
-  const still = await lockOrders(trx, chain, `${DUE} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
+  const still = await lockOrders(trx, chain, `${DUE_ORDERS} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
   await appendJournal(trx, chain, now, await expireOrders(trx, chain, still, { because: 'time', at: now }));
   return { looked: locked.length, lapsed: still.length };
 }

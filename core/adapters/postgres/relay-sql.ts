@@ -40,7 +40,7 @@ export const OPEN = statement(`
   order by nonce nulls last, id`);
 
 /** Timed-out oracle requests of bots: orders, margin changes, and closes of scheduled cancels. */
-export const UNRECLAIMED = statement(`
+export const LOST_REQUESTS = `
   select orders.id as order_id, action.trader, action.signer as agent, action.id as action, orders.order_key
   from orders
   join lateral (
@@ -49,11 +49,13 @@ export const UNRECLAIMED = statement(`
   ) sent on true
   join relay_actions action on action.id = sent.parent
   left join reclaim_tries tries on tries.chain = orders.chain and tries.trader = orders.trader
-  where orders.chain = :chain and orders.status = 'timed_out' and orders.order_key like 'request:%'
+  where orders.chain = cast(:chain as text) and orders.status = 'timed_out' and orders.order_key like 'request:%'
   and not exists (
-    select from relay_jobs job where job.chain = :chain and job.purpose = 'reclaim' and job.order_id = orders.id
-    and (not job.is_over or job.created_at >= :triedBefore))
-  and coalesce(tries.due_at, 0) <= cast(:now as bigint)
+    select from relay_jobs job where job.chain = orders.chain and job.purpose = 'reclaim' and job.order_id = orders.id
+    and (not job.is_over or job.created_at >= cast(:triedBefore as bigint)))
+  and coalesce(tries.due_at, 0) <= cast(:now as bigint)`;
+
+export const UNRECLAIMED = statement(`${LOST_REQUESTS}
   order by coalesce(tries.tried_at, 0), orders.id limit 50`);
 
 /** Doubles the wait after each failure. */

@@ -6,15 +6,15 @@ type Transaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) =>
 
 const ALL_WALLETS = '*';
 
-interface SwitchRow {
+export interface SwitchRow {
   readonly wallet: string;
   readonly mode: RelaySwitch['mode'];
   readonly is_retiring: boolean;
   readonly reason: string | null;
-  readonly changed_at: string;
+  readonly changed_at: bigint | number;
 }
 
-const switchOf = ({ wallet, mode, is_retiring, reason, changed_at }: SwitchRow): RelaySwitch => ({
+export const switchOf = ({ wallet, mode, is_retiring, reason, changed_at }: SwitchRow): RelaySwitch => ({
   wallet: wallet === ALL_WALLETS ? null : (wallet as Address),
   mode,
   isRetiring: is_retiring,

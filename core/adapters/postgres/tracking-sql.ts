@@ -80,6 +80,12 @@ export const NOTE_HASHES = statement(`
   select cast(:chain as text), order_id, hash, seen_at from jsonb_to_recordset(:rows::jsonb) as given(order_id bigint, hash text, seen_at bigint)
   on conflict (order_id, hash) do nothing`);
 
+export const SENT_ORDERS = `select from orders where chain = cast(:chain as text) and status = 'prepared' and is_sent and state is not null`;
+const UNLOGGED = `exists (select from orders where chain = cast(:chain as text) and status = 'pending' and requested_block <= cast(:upToBlock as bigint)) as unanswered,
+    exists (${SENT_ORDERS}) as sent`;
+
+export const WAITING = statement(`select ${UNLOGGED}`);
+
 /** One statement, because most blocks of a fast chain have no events. */
 export const PASS = statement(`
   with moved as (
@@ -91,11 +97,7 @@ export const PASS = statement(`
     select moved.chain, block_number, block_hash from moved, jsonb_to_recordset(:passed::jsonb) as given(block_number bigint, block_hash text)
     on conflict (chain, block_number) do update set block_hash = excluded.block_hash
   )
-  select exists (select from moved) as moved`);
-
-export const WAITING = statement(`
-  select exists (select from orders where chain = cast(:chain as text) and status = 'pending' and requested_block <= cast(:upToBlock as bigint)) as unanswered,
-    exists (select from orders where chain = cast(:chain as text) and status = 'prepared' and is_sent and state is not null) as sent`);
+  select exists (select from moved) as moved, ${UNLOGGED}`);
 
 export const CURSOR = statement(`
   select start_block, block_number, block_hash from chain_cursors where chain = cast(:chain as text) for update`);

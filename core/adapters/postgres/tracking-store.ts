@@ -12,6 +12,7 @@ import {
   type TrackingStore,
   type TrackingUnit,
   type TradeRef,
+  type UnloggedWork,
 } from '../../ports/stores/tracking.js';
 import { ask, inSteps, type Question, type Statement, type Steps, type Values } from './statement.js';
 import { followerName, type LeaseKeeper } from './lease-keeper.js';
@@ -83,20 +84,21 @@ export function createTrackingStore({ db, leases }: TrackingStoreParts): Trackin
       const rows = await ask<{ event_key: string }>(db, KNOWN_EVENTS, { chain, keys: places.map(logKey) });
       return new Set(rows.map(({ event_key }) => event_key));
     },
-    async pass(chain, from, { number, hash }, passed) {
+    async pass(chain, from, { number, hash }, passed, upToBlock) {
       const given = [...passed.filter((block) => block.number !== number), { number, hash }];
-      const [row] = await ask<{ moved: boolean }>(db, PASS, {
+      const [row] = await ask<UnloggedWork & { moved: boolean }>(db, PASS, {
         chain,
         number,
         hash,
         fromNumber: from.number,
         fromHash: from.hash,
         passed: checkpointRows(given),
+        upToBlock,
       });
-      return row?.moved === true;
+      return row?.moved === true ? { unanswered: row.unanswered, sent: row.sent } : null;
     },
     async waiting(chain, upToBlock) {
-      const [row] = await ask<{ unanswered: boolean; sent: boolean }>(db, WAITING, { chain, upToBlock });
+      const [row] = await ask<UnloggedWork>(db, WAITING, { chain, upToBlock });
       return row ?? { unanswered: false, sent: false };
     },
     async unanswered(chain, upToBlock) {

@@ -1,7 +1,7 @@
 import { formatEther } from 'viem/utils';
 import type { Gateway, Venue } from '../../gateway.js';
 import type { Address, Cancel } from '../../types.js';
-import type { Alert, AlertKind, AlertStore } from '../../ports/stores/alerts.js';
+import type { Alert, AlertKind } from '../../ports/stores/alerts.js';
 import type { Alerts } from './alerts.js';
 import { runwayDays } from '../../ports/stores/gas.js';
 import type { AlertSettings } from '../../config/operator.js';
@@ -19,7 +19,6 @@ const enough = (threshold: bigint): bigint => (threshold * 11n) / 10n;
 interface Watch {
   readonly gateway: Gateway;
   readonly settings: AlertSettings;
-  readonly store: AlertStore;
   readonly alerts: Alerts;
   /** Since when each value has been unchanged, by name. */
   readonly seen: Map<string, { readonly value: string; readonly at: number }>;
@@ -38,11 +37,12 @@ interface Finding {
 export function watchAlerts(gateway: Gateway, settings: AlertSettings): Cancel {
   const { store, alerts, clock, log } = gateway;
   const holder = Buffer.from(gateway.randomBytes(8)).toString('hex');
-  const watch: Watch = { gateway, settings, store: store.alerts, alerts, seen: new Map() };
+  const watch: Watch = { gateway, settings, alerts, seen: new Map() };
   let isBusy = false;
   const turn = async (): Promise<void> => {
-    if (await store.alerts.lead(holder, clock.now(), clock.now() + LEAD_MS)) await checkAll(watch);
-    else watch.seen.clear();
+    const open = await store.alerts.lead(holder, clock.now(), clock.now() + LEAD_MS);
+    if (open === null) watch.seen.clear();
+    else await checkAll(watch, open);
   };
   return clock.every(CHECK_MS, () => {
     if (isBusy) return;
@@ -53,9 +53,8 @@ export function watchAlerts(gateway: Gateway, settings: AlertSettings): Cancel {
   });
 }
 
-async function checkAll(watch: Watch): Promise<void> {
-  const { gateway, store, alerts } = watch;
-  const open = await store.open();
+async function checkAll(watch: Watch, open: readonly Alert[]): Promise<void> {
+  const { gateway, alerts } = watch;
   const over = open.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= gateway.clock.now());
   await Promise.all(over.map((alert) => alerts.recoverAlert(alert, `${alert.message} Its time is over.`)));
   await Promise.all([...gateway.venues.values()].map((venue) => checkVenue(watch, venue, open)));

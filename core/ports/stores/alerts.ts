@@ -71,8 +71,8 @@ export interface AlertStore {
   open(): Promise<Alert[]>;
   /** Newest first. */
   recovered(limit: number): Promise<Alert[]>;
-  /** Whether this holder is the leader until then; it must renew before. */
-  lead(holder: string, at: number, until: number): Promise<boolean>;
+  /** Makes this holder the leader until then, which it must renew before, and returns the open alerts; null while another leads. */
+  lead(holder: string, at: number, until: number): Promise<Alert[] | null>;
   /** Claims due deliveries until `until`, per alert in order. Deliveries of a replica that died become due again at `until`. */
   claim(at: number, until: number, limit: number): Promise<AlertDelivery[]>;
   delivered(id: bigint, at: number): Promise<void>;

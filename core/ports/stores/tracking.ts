@@ -136,15 +136,22 @@ export interface TrackingStore {
   isBackfilled(chain: ChainSlug, trader: Address): Promise<boolean>;
   /** Of these logs, the ones that are stored. */
   knownLogs(chain: ChainSlug, places: readonly LogRef[]): Promise<Set<string>>;
-  /** Moves the cursor over blocks without events; false when it is not where `from` says. */
-  pass(chain: ChainSlug, from: ChainCursor, to: Checkpoint, passed: readonly Checkpoint[]): Promise<boolean>;
-  /** Whether any request up to this block is `unanswered`, and whether any prepared order has a known hash. */
-  waiting(chain: ChainSlug, upToBlock: bigint): Promise<{ readonly unanswered: boolean; readonly sent: boolean }>;
+  /** Moves the cursor over blocks without events, and returns what `waiting` would; null when the cursor is not where `from` says. */
+  pass(chain: ChainSlug, from: ChainCursor, to: Checkpoint, passed: readonly Checkpoint[], upToBlock: bigint): Promise<UnloggedWork | null>;
+  waiting(chain: ChainSlug, upToBlock: bigint): Promise<UnloggedWork>;
   /** Requests the oracle has not answered, made in this block or before. */
   unanswered(chain: ChainSlug, upToBlock: bigint): Promise<(OrderRef & { readonly requestedBlock: bigint })[]>;
   change<Result>(chain: ChainSlug, work: (unit: TrackingUnit) => Promise<Result>): Promise<Result>;
   /** null while another replica holds it. */
   lease(chain: ChainSlug): Promise<Lease | null>;
+}
+
+/** What may have changed without a log. */
+export interface UnloggedWork {
+  /** There are requests up to the given block that the oracle has not answered. */
+  readonly unanswered: boolean;
+  /** There are prepared orders with a known hash. */
+  readonly sent: boolean;
 }
 
 export interface LogRef {

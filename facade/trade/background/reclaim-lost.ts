@@ -2,12 +2,11 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import { GatewayError, type ErrorCode } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address, Cancel } from '../../../core/types.js';
+import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { CancelJobContext } from '../send/cancel-work.js';
 import type { Unreclaimed } from '../../../core/ports/stores/relay.js';
 import { sendWrite, takesWork } from '../send/send-write.js';
-
-const LOOK_MS = 2_000;
 
 /** Hyperliquid has no reclaim: collateral of requests that the oracle did not answer in time is returned to the trader automatically. */
 export function reclaimLost(gateway: Gateway, venue: Venue): Cancel {
@@ -28,7 +27,7 @@ export function reclaimLost(gateway: Gateway, venue: Venue): Cancel {
       if (outcome !== 'later') await relay.reclaimTried(definition.slug, each.trader, clock.now(), outcome === 'done');
     }
   };
-  return clock.every(LOOK_MS, () => {
+  return whenDue(gateway, venue, ['reclaims'], () => {
     if (isBusy || venue.relayer === null) return;
     isBusy = true;
     look()

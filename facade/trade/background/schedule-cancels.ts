@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
+import { whenDue } from '../../../core/trading/due-work.js';
 import type { Cancel } from '../../../core/types.js';
 import { flattenPositions } from './flatten-positions.js';
 import { relayCancels } from '../send/relay-cancels.js';
@@ -8,8 +9,6 @@ import { DAY_MS } from '../../../core/ports/stores/gas.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { takesWork } from '../send/send-write.js';
 
-/** Interval of the looks at due schedules. */
-export const LOOK_MS = 1_000;
 const HOLD_MS = 6_500;
 /** Longer than one round of cancels takes: a replica that has not finished by then is dead. */
 const AGAIN_MS = 20_000;
@@ -37,7 +36,7 @@ export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
         log.warn('relay.schedule-failed', { trader: cancel.trader, error }),
       );
   };
-  return clock.every(LOOK_MS, () => {
+  return whenDue(gateway, venue, ['schedules'], () => {
     if (isBusy || venue.relayer === null) return;
     isBusy = true;
     look()

@@ -4,11 +4,13 @@ import { currentClosingSlippage } from '../../../core/domain/relay/price-bound.j
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
+import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
 import { sendWrite } from '../send/send-write.js';
 
-const LOOK_MS = 2_000;
+/** Nothing is lost when the replica that took it dies: it is due again after this. */
+const TAKEN_MS = 2_000;
 /** Longer than a transaction usually takes: what is not mined by then is sent again. */
 const AGAIN_MS = 15_000;
 /** After this many tries a slippage that the trader keeps resetting is left as it is. */
@@ -32,7 +34,7 @@ export function setClosingSlippages(gateway: Gateway, venue: Venue): Cancel {
   let isBusy = false;
   let isAgain = false;
   const look = async (): Promise<void> => {
-    const due = await gateway.store.closingSlippages.takeDue(definition.slug, clock.now(), clock.now() + LOOK_MS);
+    const due = await gateway.store.closingSlippages.takeDue(definition.slug, clock.now(), clock.now() + TAKEN_MS);
     for (const owed of due)
       await give(gateway, venue, owed).catch((error: unknown) => log.warn('relay.closing-slippage-not-sent', { order: owed.oid, error }));
   };
@@ -48,7 +50,7 @@ export function setClosingSlippages(gateway: Gateway, venue: Venue): Cancel {
       });
   };
   const cancels = [
-    clock.every(LOOK_MS, wake),
+    whenDue(gateway, venue, ['closingSlippages'], wake),
     gateway.bus.on('journal', ({ venue: where, entries }) => {
       const isOpened = entries.some(({ fact }) => fact.kind === 'fill' && fact.executed.action === 'open');
       if (where === venue && isOpened) wake();

@@ -24,38 +24,42 @@ const begin = (number: number) =>
     await unit.cursor();
     unit.setCursor(at(number));
   });
+/** Nothing waits below block 0. */
+const pass = (by: 0 | 1, from: ChainCursor, to: Checkpoint, passed: readonly Checkpoint[]) =>
+  stores[by].tracking.pass(CHAIN, from, to, passed, 0n);
+const NOTHING_WAITS = { unanswered: false, sent: false };
 const storedCursor = () => stores[1].tracking.cursor(CHAIN);
 const passedBelow = (number: number) => stores[1].tracking.checkpoints(CHAIN, BigInt(number), 3);
 
 describe('a cursor that passes quiet blocks', () => {
   it('is moved by one of two replicas that are at the same block', async () => {
     await begin(10);
-    const moves = await Promise.all(stores.map(({ tracking }) => tracking.pass(CHAIN, at(10), block(12), [block(11), block(12)])));
-    expect(moves.sort()).toEqual([false, true]);
+    const moves = await Promise.all(([0, 1] as const).map((by) => pass(by, at(10), block(12), [block(11), block(12)])));
+    expect(moves.filter((moved) => moved !== null)).toEqual([NOTHING_WAITS]);
     expect(await storedCursor()).toEqual(at(12));
     expect(await passedBelow(20)).toEqual([block(12), block(11), block(10)]);
   });
 
   it('is not moved by a replica on a block of another branch, and nothing of that branch is stored', async () => {
     await begin(10);
-    expect(await stores[1].tracking.pass(CHAIN, at(10, 'b'), block(11, 'b'), [block(11, 'b')])).toBe(false);
+    expect(await pass(1, at(10, 'b'), block(11, 'b'), [block(11, 'b')])).toBeNull();
     expect(await storedCursor()).toEqual(at(10));
     expect((await passedBelow(20))[0]).toEqual(block(10));
   });
 
   it('waits for a transaction that takes blocks back, and does not go on from a removed block', async () => {
     await begin(10);
-    expect(await stores[0].tracking.pass(CHAIN, at(10), block(12), [block(11), block(12)])).toBe(true);
-    const late: Promise<boolean>[] = [];
+    expect(await pass(0, at(10), block(12), [block(11), block(12)])).toEqual(NOTHING_WAITS);
+    const late: ReturnType<typeof pass>[] = [];
     await stores[0].tracking.change(CHAIN, async (unit) => {
       await unit.cursor();
-      late.push(stores[1].tracking.pass(CHAIN, at(12), block(13), [block(13)]));
+      late.push(pass(1, at(12), block(13), [block(13)]));
       unit.setCursor(at(10));
     });
-    expect(await Promise.all(late)).toEqual([false]);
+    expect(await Promise.all(late)).toEqual([null]);
     expect(await storedCursor()).toEqual(at(10));
     expect((await passedBelow(20))[0]).toEqual(block(10));
-    expect(await stores[1].tracking.pass(CHAIN, at(10), block(11, 'b'), [block(11, 'b')])).toBe(true);
+    expect(await pass(1, at(10), block(11, 'b'), [block(11, 'b')])).toEqual(NOTHING_WAITS);
     expect((await passedBelow(20)).slice(0, 2)).toEqual([block(11, 'b'), block(10)]);
   });
 });

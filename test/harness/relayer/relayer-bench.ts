@@ -4,6 +4,8 @@ import { createRelayNode } from '../../../core/adapters/evm/relay-node.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { OpenIntent } from '../../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../../core/trading/encode-intent.js';
+import type { ChainSlug } from '../../../core/chains/chains.js';
+import { LOOK_MS } from '../../../core/trading/due-work.js';
 import type { Store } from '../../../core/ports/store.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Address, Hex } from '../../../core/types.js';
@@ -98,7 +100,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
       });
       relayer.start();
-      return relayer;
+      return lookedAt(relayer, books, slug, parts.clock ?? systemClock);
     },
     orderCall: inner,
     action: () =>
@@ -125,6 +127,25 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
       const hashes = jobs.flatMap(({ attempts }) => attempts.map(({ hash }) => hash));
       const receipts = await node.receipts(hashes);
       return receipts.flatMap((receipt) => (receipt ? [receipt.hash] : []));
+    },
+  };
+}
+
+/** Tells the relayer what is due, as the service does. One that crashes is never stopped: its looks fail when the database is gone. */
+function lookedAt(relayer: RunningRelayer, store: Store, slug: ChainSlug, clock: Clock): RunningRelayer {
+  const look = async (): Promise<void> => {
+    const askedAt = clock.monotonic();
+    const due = await store.due(slug, relayer.wallets(), clock.now()).catch(() => null);
+    if (due) relayer.onDue({ askedAt, due });
+  };
+  let looking = Promise.resolve();
+  const cancel = clock.every(LOOK_MS, () => void (looking = looking.then(look)));
+  return {
+    ...relayer,
+    async stop() {
+      cancel();
+      await looking;
+      await relayer.stop();
     },
   };
 }

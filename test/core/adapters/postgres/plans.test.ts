@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
+import { DUE_WORK } from '../../../../core/adapters/postgres/due-work.js';
 import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/postgres/exchange-store.js';
 import type { Statement } from '../../../../core/adapters/postgres/statement.js';
 import {
@@ -130,6 +131,7 @@ describe('what is prepared by its name, and planned once for all values', () => 
     'blocks that a reorganisation may still undo': [MINED_BLOCKS, { blocks: '64' }],
     'what was in blocks that are gone': [SETTLED_IN, { numbers: `{${ROWS}}`, hashes: '{0x}', nonce: `${ROWS - 64}` }],
     'unanswered requests': [UNRECLAIMED, { triedBefore: '0', now: '5000' }],
+    'all that is due': [DUE_WORK, { triedBefore: '0', now: '5000', wallets: `{${WALLET}}`, sent: '{}' }],
     'names of orders that still live': [LIVE_CLOIDS, { cloids: '{cloid 1,cloid 2}' }],
   };
 
@@ -147,6 +149,8 @@ describe('what is prepared by its name, and planned once for all values', () => 
       await trx.raw('deallocate asked');
     });
     expect(plans.at(-1)).toContain('Index');
-    expect(plans.at(-1)?.match(/Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs)|Gather/g)).toBeNull();
+    expect(
+      plans.at(-1)?.match(/Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|scheduled_cancels|spend_reservations)|Gather/g),
+    ).toBeNull();
   });
 });
