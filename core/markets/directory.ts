@@ -40,10 +40,11 @@ export function pairOf(config: MarketConfig, symbol: string): Pair {
   return pair;
 }
 
-export const activeCollaterals = (config: MarketConfig): Collateral[] => config.collaterals.filter((collateral) => collateral.isActive);
+export const activeCollaterals = ({ collaterals }: Pick<MarketConfig, 'collaterals'>): Collateral[] =>
+  collaterals.filter((collateral) => collateral.isActive);
 
 /** The collateral whose figures are shown where they cannot be summed: USDC where it is listed, else the first. */
-export function referenceCollateral(config: MarketConfig): Collateral | null {
+export function referenceCollateral(config: Pick<MarketConfig, 'collaterals'>): Collateral | null {
   const active = activeCollaterals(config);
   return active.find(({ symbol }) => symbol === 'USDC') ?? active[0] ?? null;
 }

@@ -33,7 +33,12 @@ interface Holding {
 }
 
 /** Rates of the reference collateral, because rates cannot be summed; open interest and skew summed over all collaterals. */
-export function fundingSnapshot(config: MarketConfig, pairIndex: number, price: PricePoint | undefined, now: number): FundingSnapshot {
+export function fundingSnapshot(
+  config: Pick<MarketConfig, 'collaterals'>,
+  pairIndex: number,
+  price: PricePoint | undefined,
+  now: number,
+): FundingSnapshot {
   const holdings = activeCollaterals(config).flatMap((collateral) => {
     const state = collateral.pairs[pairIndex];
     return state ? [{ collateral, state }] : [];
