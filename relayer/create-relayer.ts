@@ -121,11 +121,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     },
     async place(relayed) {
       const placed = await store.placeAndQueue(relayed);
-      return placed.kind === 'placed' ? { ...placed, ...follow(placed.job) } : placed;
-    },
-    async placeItem(item) {
-      const placed = await store.placeItem(item);
-      return placed.kind === 'placed' ? { ...placed, queued: placed.jobs.map(follow) } : placed;
+      return placed.kind === 'placed' ? { ...placed, jobs: placed.jobs.map(follow) } : placed;
     },
     trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
     laneProblem: (wallet) => lanes.get(wallet)?.problem() ?? null,

@@ -86,15 +86,8 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
       async placeAndQueue(relayed) {
         const parent = tracer.current();
         if (parent === null) return store.placeAndQueue(relayed);
-        const placed = await store.placeAndQueue({ ...relayed, request: tracedBy(relayed.request, parent) });
-        if (placed.kind === 'placed') remember(placed.job.id, parent);
-        return placed;
-      },
-      async placeItem(item) {
-        const parent = tracer.current();
-        if (parent === null) return store.placeItem(item);
-        const legs = item.legs.map((leg) => (leg.request === null ? leg : { ...leg, request: tracedBy(leg.request, parent) }));
-        const placed = await store.placeItem({ ...item, legs });
+        const legs = relayed.legs.map((leg) => (leg.request === null ? leg : { ...leg, request: tracedBy(leg.request, parent) }));
+        const placed = await store.placeAndQueue({ ...relayed, legs });
         if (placed.kind === 'placed') for (const { id } of placed.jobs) remember(id, parent);
         return placed;
       },

@@ -5,7 +5,7 @@ import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { ask, inSteps, statement } from './statement.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
-import { knownByClientId, knownOrders, placeOrder, type PlaceParts } from './place-order.js';
+import { knownByClientId, knownOrders, orRefused, placeOrders, type PlaceParts } from './place-order.js';
 import { keepTag, lockOrders, moveOrders, recordHashes, renewOrder, timesHappened, type LockedOrder } from './move-order.js';
 import { readEvent } from './tracking-rows.js';
 
@@ -28,8 +28,8 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
     (await knownOrders(db, chain, condition, values))[0] ?? null;
 
   return {
-    place: (draft) => placeOrder({ db, trips, transaction }, draft),
-    renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
+    place: (draft, others = []) => placeOrders({ db, trips, transaction }, draft, others),
+    renew: (_chain, id, draft, others = []) => orRefused(() => transaction((trx) => renewOrder(trx, id, draft, others))),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
     tagged: (chain, trader, tags) =>
       knownOrders(

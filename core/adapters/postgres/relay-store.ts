@@ -14,7 +14,7 @@ import { ask, askAll } from './statement.js';
 import type { Statement, Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './lease-keeper.js';
-import { placeItem, placeRelayed, type PlaceParts } from './place-order.js';
+import { placeRelayed, type PlaceParts } from './place-order.js';
 import {
   queueValues,
   readAction,
@@ -49,7 +49,6 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
     },
     actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
     placeAndQueue: (relayed) => placeRelayed({ db, trips, transaction }, relayed),
-    placeItem: (item) => placeItem({ db, trips, transaction }, item),
     async queue(request, at) {
       const [row] = await rows<JobRow>(SQL.QUEUE, queueValues(request, at));
       if (!row) throw new Error('The relay job was not stored.');

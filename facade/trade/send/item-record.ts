@@ -75,12 +75,10 @@ const SECOND_LOOK_MS = 15_000;
 const wantedBy = ({ asked, manner }: Prepared): bigint =>
   manner === 'protection' ? wantedClosingSlippage(asked.order, MAX_SLIPPAGE_P) : asked.closingSlippageP;
 
-export const owesClosingSlippage = (prepared: Prepared): boolean => wantedBy(prepared) > DEFAULT_CLOSING_SLIPPAGE_P;
-
 /** What is stored with a leg before anything is sent, so that a crash cannot leave a stop loss without its closing slippage. */
 export function owedClosingSlippage(prepared: Prepared, now: number): (leg: Leg) => Pick<RelayedLeg, 'owed'> {
-  if (!owesClosingSlippage(prepared)) return () => ({});
   const closingSlippageP = wantedBy(prepared);
+  if (closingSlippageP <= DEFAULT_CLOSING_SLIPPAGE_P) return () => ({});
   return ({ role, intent }) => {
     if (role === 'open') return { owed: { closingSlippageP, dueAt: now } };
     return intent.kind === 'protect' ? { owed: { closingSlippageP, dueAt: now + SECOND_LOOK_MS } } : {};
