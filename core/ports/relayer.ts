@@ -1,4 +1,4 @@
-import type { Address, BlockHead, Hex } from '../types.js';
+import type { Address, Hex } from '../types.js';
 import type { Mined, PlacedOrder, RelayedOrder, RelayJob, RelayRequest, SignedAction, LaneProblem, LaneHealth } from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
@@ -87,5 +87,5 @@ export interface Relayer {
   /** The lanes of all wallets as stored in the database, the same on every replica. */
   lanes(): Promise<readonly LaneHealth[]>;
   /** Checks receipts at a new head. */
-  onHead(block: BlockHead): void;
+  readonly onHead: () => void;
 }

@@ -8,7 +8,7 @@ import { markIn } from '../domain/pricing/exposure.js';
 import { worstPrice } from '../domain/pricing/execution-price.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { exactUnits, invalid, SIZE_DECIMALS, slippageUnits } from './exact-units.js';
+import { exactUnits, invalid, SIZE_DECIMALS, slippageUnits } from './order-request.js';
 import type { PreparedOrder } from './find-order.js';
 import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
 import { describePlaced, placeUnnamed } from './place-order.js';

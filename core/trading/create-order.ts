@@ -5,15 +5,14 @@ import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../types.js';
-import { requireSession } from './check-order.js';
+import { requireSession, prepareOpening, type CheckedOrder } from './prepare-order.js';
 import { describeUnfilled, type PreparedOrder } from './find-order.js';
 import { fingerprintOf, isSameRequest, orderMarket, readOpening, type OrderRequest } from './order-request.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import { describePlaced, draftsOf, placeOrder, refusalOf, type OrderToPlace } from './place-order.js';
-import { prepareOpening, type CheckedOrder } from './prepare-order.js';
 import { transactionOf } from './prepare-transaction.js';
 import { prepareReduction } from './reduce-order.js';
-import { tagsIn } from './tag.js';
+import { tagsIn } from './encode-intent.js';
 
 /**
  * Checks, simulates and stores an order, and returns it with the transaction that places it. A clientId is idempotent per trader: repeated and

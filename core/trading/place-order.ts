@@ -1,11 +1,12 @@
 import type { AgentCaller } from '../access/caller.js';
+import type { SwitchMode, WalletMode } from '../ports/stores/switches.js';
 import { capExceeded } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { QueuedJob, QueuedOrder, Relayer } from '../ports/relayer.js';
 import type { Draft, KnownOrder, NotPlaced } from '../ports/stores/orders.js';
-import type { BotOrder, RelayedLeg, RelayPurpose, SignedAction } from '../ports/stores/relay.js';
-import type { Hex } from '../types.js';
+import type { BotOrder, RelayedLeg, RelayPurpose, SignedAction, LaneProblem } from '../ports/stores/relay.js';
+import type { Hex, Address } from '../types.js';
 import { describeUnfilled, tooManyUnsent, type PreparedOrder } from './find-order.js';
 import { freshFunds } from './opening-funds.js';
 import { fingerprintOfCall } from './order-request.js';
@@ -207,4 +208,48 @@ function leftOf(funds: Funds, unmined: { readonly takes: bigint; readonly amount
     balance: left(funds.balance, unmined.takes),
     allowance: left(funds.allowance, unmined.amount),
   };
+}
+
+export interface RelayedWrite extends Omit<RelayedTransaction, 'transaction'> {
+  readonly write: PreparedWrite;
+  readonly orderId: bigint | null;
+  /** For a cancel: if the same one is already pending, it is awaited instead of sent twice. */
+  readonly isOnce?: boolean;
+}
+
+/** Adds a transaction without an order of its own to the relayer's queue; resolves when the job is stored. */
+export const sendWrite = (
+  venue: Venue,
+  caller: AgentCaller,
+  { write: { transaction }, orderId, isOnce = false, ...relayed }: RelayedWrite,
+): Promise<QueuedJob> => relayerOf(venue).send({ ...requestOf(caller, { ...relayed, transaction }), orderId, isOnce });
+
+/** Refuses an action that could not be sent now: the trader can react to a refusal, but not to an order that waits unseen. */
+export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {
+  const closed = relayer && closedText(relayer.walletMode(sender));
+  if (closed !== null) throw new GatewayError('UNSUPPORTED', { reason: closed });
+  const problem = relayer?.laneProblem(sender) ?? null;
+  if (problem !== null) throw new GatewayError('UNSUPPORTED', { reason: laneProblemText(problem, clock.now()) });
+}
+
+/** For work that can be retried later: the lane is neither blocked nor switched off. */
+export const takesWork = (relayer: Relayer, wallet: Address): boolean =>
+  relayer.walletMode(wallet).mode === 'running' && relayer.laneProblem(wallet) === null;
+
+/** Why, since when, and when to retry. */
+function laneProblemText({ reason, since }: LaneProblem, now: number): string {
+  const seconds = Math.max(0, Math.round((now - since) / 1000));
+  return `Not sent: the relayer cannot send now, because ${reason}, since ${new Date(since).toISOString()} (${seconds} s). It tries again every second; sign and send the action again in a moment.`;
+}
+
+const DOES: Readonly<Record<Exclude<SwitchMode, 'running'>, string>> = {
+  paused: 'is paused by its operator',
+  draining: 'finishes what it has and takes nothing new',
+};
+
+/** The refusal for new requests; null while they are accepted. */
+export function closedText({ mode, reason }: WalletMode): string | null {
+  if (mode === 'running') return null;
+  const why = reason === null ? '' : `: ${reason}`;
+  return `The relayer ${DOES[mode]}${why}. Nothing was sent; orders and positions can be managed from the trader's own wallet meanwhile.`;
 }

@@ -1,10 +1,8 @@
 import type { AgentCaller } from '../access/caller.js';
 import { tradePricing, type TradePricing } from '../account/trade-pricing.js';
-import { marketName } from '../account/describe-order.js';
+import { marketName, type Collateral } from '../domain/market.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
-import type { Collateral } from '../domain/market.js';
-import { newlyPrepared, type Order, type OrderAction } from '../domain/order.js';
-import type { CancelReason } from '../domain/pricing/cancel-reason.js';
+import { newlyPrepared, type Order, type OrderAction, type CancelReason } from '../domain/order.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P, type PriceContext } from '../domain/pricing/execution-price.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
@@ -13,9 +11,8 @@ import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js'
 import { clampStopLoss } from '../domain/pricing/pnl.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
-import { PRICE_DECIMALS } from './exact-units.js';
+import { PRICE_DECIMALS, currentPrice } from './order-request.js';
 import type { HeldPosition, PositionFigures } from './find-position.js';
-import { currentPrice } from './order-request.js';
 import { reasonOf } from './precheck-callback.js';
 import type { PreparedWrite } from './prepare-transaction.js';
 

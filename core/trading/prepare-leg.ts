@@ -4,14 +4,13 @@ import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.
 import type { Leg } from '../domain/relay/exchange-order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { marketName } from '../account/describe-order.js';
+import { marketName } from '../domain/market.js';
 import type { PositionFigures } from './find-position.js';
-import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from './order-request.js';
+import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening, invalid } from './order-request.js';
 import { decimal, formatDecimal, round } from '../domain/decimal.js';
 import { tradingFee } from '../domain/pricing/fees.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
-import { invalid } from './exact-units.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { prepareClosings, prepareOpening, requireClosable, type Instead, type CheckedDraft, type CheckedOrder } from './prepare-order.js';
 

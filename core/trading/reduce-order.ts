@@ -8,9 +8,8 @@ import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { planClose, prepareClose } from './close-position.js';
-import { exactUnits, invalid, priceUnits, SIZE_DECIMALS } from './exact-units.js';
+import { exactUnits, invalid, priceUnits, SIZE_DECIMALS, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
 import { HAIR, isWhole, notWhole, prepareLevel, shownSize } from './change-level.js';
-import { orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
 import { prepareClosings, type CheckedOrder, type Closing } from './prepare-order.js';
 
 /**

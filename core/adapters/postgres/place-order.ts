@@ -13,6 +13,7 @@ import { tryAgain } from './faults.js';
 import {
   AROUND,
   aroundValues,
+  lockName,
   LOOKS_FROM,
   PLACE_ALONE,
   PLACE_RELAYED,
@@ -30,8 +31,7 @@ import { guardOpening, isUnbound } from './rules-store.js';
 import { RULES_OF } from './rules-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
-import type { Statement, Values } from './statement.js';
-import { lockFirst, lockName, lockTrader } from './trader-lock.js';
+import { inTransaction, lock, lockIn, type Statement, type Values } from './statement.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
@@ -40,7 +40,6 @@ import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 export interface PlaceParts {
   readonly db: Knex;
   readonly trips: StatementBatcher;
-  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
 /** An order was refused: the transaction of all that belong to it is rolled back. */
@@ -62,7 +61,7 @@ export async function placeOrders(parts: PlaceParts, draft: Draft, others: reado
     const stored = await placeLeg(trx, draft, 0);
     return { kind: 'placed', stored, others: await placeOthers(trx, others) };
   };
-  return orRefused(() => parts.transaction(all));
+  return orRefused(() => inTransaction(parts.db, all));
 }
 
 export async function placeOthers(trx: Knex.Transaction, others: readonly Draft[]): Promise<KnownOrder[]> {
@@ -85,7 +84,7 @@ export async function placeRelayed(parts: PlaceParts, relayed: RelayedOrder): Pr
   const single = singleOf(relayed);
   if (single !== null) return placeSingle(parts, single);
   try {
-    return await parts.transaction((trx) => storeRelayed(trx, relayed));
+    return await inTransaction(parts.db, (trx) => storeRelayed(trx, relayed));
   } catch (error) {
     if (error instanceof RefusedLeg) return { kind: 'refused', at: error.at, why: error.why };
     throw error;
@@ -200,11 +199,11 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
   const isFree = isUnbound(guard, whoseOf(draft));
   const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
-  return unruled ?? parts.transaction((trx) => placeLocked(trx, placing, guard));
+  return unruled ?? inTransaction(parts.db, (trx) => placeLocked(trx, placing, guard));
 }
 
 const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
-  trips.ask<Row>(asked, values, { order: lockName(draft), before: lockFirst(draft) });
+  trips.ask<Row>(asked, values, { order: lockName(draft), before: lock(lockName(draft)) });
 
 /** Places without rules, which the statement verifies; null, with nothing placed, where there are any. */
 async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {
@@ -216,7 +215,7 @@ async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcom
 /** Checks the operator's rules on figures read under the trader's lock, so that they hold until the order is stored. */
 async function placeLocked(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard | null): Promise<Outcome> {
   const { draft, statements, values } = placing;
-  await lockTrader(trx, draft);
+  await lockIn(trx, lockName(draft));
   if (guard !== null) {
     const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(READ_RULES, aroundValues(draft) as never);
     const [{ known, unsent, rules }] = rows;

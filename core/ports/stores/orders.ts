@@ -7,7 +7,7 @@ import type { OpeningGuard } from './rules.js';
 
 /** Call data prepared for an order, recognised on chain by its tag. */
 export interface HandedOut {
-  /** 16 random bytes; `core/trading/tag.ts` appends them, with a magic before them, to the call data. */
+  /** 16 random bytes; `core/trading/encode-intent.ts` appends them, with a magic before them, to the call data. */
   readonly tag: Hex;
   /** The whole call data, tag included. */
   readonly data: Hex;

@@ -3,10 +3,9 @@ import type { ListedPosition } from '../../../core/ports/stores/account.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { closingMark, prepareClose } from '../../../core/trading/close-position.js';
-import { placeUnnamed } from '../../../core/trading/place-order.js';
+import { placeUnnamed, requireLane } from '../../../core/trading/place-order.js';
 import { watchOrders } from '../send/await-orders.js';
 import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
-import { requireLane } from '../send/send-write.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 
 /** Lets the relayer re-encode the job before signing: a close of a whole position, at the price of that moment. */

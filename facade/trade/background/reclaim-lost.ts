@@ -5,7 +5,7 @@ import type { Address, Cancel } from '../../../core/types.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { CancelJobContext } from '../send/cancel-work.js';
 import type { Unreclaimed } from '../../../core/ports/stores/relay.js';
-import { sendWrite, takesWork } from '../send/send-write.js';
+import { sendWrite, takesWork } from '../../../core/trading/place-order.js';
 
 const LOOK_MS = 2_000;
 

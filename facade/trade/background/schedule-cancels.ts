@@ -6,7 +6,7 @@ import { relayCancels } from '../send/relay-cancels.js';
 import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
 import { DAY_MS } from '../../../core/ports/stores/gas.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { takesWork } from '../send/send-write.js';
+import { takesWork } from '../../../core/trading/place-order.js';
 
 /** Interval of the looks at due schedules. */
 export const LOOK_MS = 1_000;

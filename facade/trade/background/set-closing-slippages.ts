@@ -2,11 +2,11 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import { isExpired } from '../../../core/domain/agent.js';
 import { currentClosingSlippage } from '../../../core/domain/relay/price-bound.js';
 import { GatewayError } from '../../../core/errors.js';
-import type { Gateway, Venue } from '../../../core/gateway.js';
+import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
-import { sendWrite } from '../send/send-write.js';
+import { sendWrite } from '../../../core/trading/place-order.js';
 
 const LOOK_MS = 2_000;
 /** Longer than a transaction usually takes: what is not mined by then is sent again. */
@@ -49,9 +49,8 @@ export function setClosingSlippages(gateway: Gateway, venue: Venue): Cancel {
   };
   const cancels = [
     clock.every(LOOK_MS, wake),
-    gateway.bus.on('journal', ({ venue: where, entries }) => {
-      const isOpened = entries.some(({ fact }) => fact.kind === 'fill' && fact.executed.action === 'open');
-      if (where === venue && isOpened) wake();
+    onVenue(gateway, venue, 'journal', ({ entries }) => {
+      if (entries.some(({ fact }) => fact.kind === 'fill' && fact.executed.action === 'open')) wake();
     }),
   ];
   return () => cancels.forEach((cancel) => cancel());

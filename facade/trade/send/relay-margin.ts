@@ -4,7 +4,7 @@ import { leverageForMargin, type MarginContext } from '../../../core/domain/rela
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareLeverage } from '../../../core/trading/change-leverage.js';
-import { LEVERAGE_DECIMALS } from '../../../core/trading/exact-units.js';
+import { LEVERAGE_DECIMALS } from '../../../core/trading/order-request.js';
 import { watchOrders } from './await-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { placeUnnamed } from '../../../core/trading/place-order.js';

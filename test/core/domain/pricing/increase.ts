@@ -1,6 +1,6 @@
 import { divideInteger } from '../../../../core/domain/decimal.js';
 import { maxLeverageOf } from '../../../../core/domain/market.js';
-import { firstReason, type CancelReason } from '../../../../core/domain/pricing/cancel-reason.js';
+import { firstReason, type CancelReason } from '../../../../core/domain/order.js';
 import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
 import { effectiveLeverage } from '../../../../core/domain/pricing/leverage-update.js';
 import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from '../../../../core/domain/pricing/execution-price.js';
