@@ -1,7 +1,7 @@
 import { decodeFunctionData, parseAbi } from 'viem';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { chainBySlug } from '../core/chains/chains.js';
-import { appendTag, tagsIn } from '../core/trading/tag.js';
+import { appendTag, tagsIn } from '../core/trading/encode-intent.js';
 import type { Address, Hex } from '../core/types.js';
 import { diamondCall, trade } from '../test/harness/diamond/diamond-calls.js';
 import { eventually } from '../test/harness/time/eventually.js';

@@ -3,7 +3,7 @@ import { createBus, type Bus } from './stream/bus.js';
 import type { ChainDefinition, ChainSlug } from './chains/chains.js';
 import { GatewayError } from './errors.js';
 import type { FacadeSettings } from './config/facade.js';
-import type { Changes } from './indexer/changes.js';
+import type { Changes } from './ports/stores/tracking.js';
 import type { JournalEntry } from './ports/stores/journal.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings, Referrers } from './trading/order-variables.js';
@@ -18,7 +18,9 @@ import type { Chain, ChainFacts } from './ports/chain.js';
 import type { DueWork, Store } from './ports/store.js';
 import type { Logger } from './ports/log.js';
 import type { Clock, RandomBytes } from './ports/clock.js';
-import type { BlockHead } from './types.js';
+import type { BlockHead, Cancel } from './types.js';
+import type { WriteName } from './chains/diamond-functions.js';
+import type { Collateral } from './domain/market.js';
 
 /** One chain with its ports bound. Use cases take the gateway first, then the venue. */
 export interface Venue {
@@ -101,4 +103,36 @@ export function venueOf(gateway: Gateway, slug: string): Venue {
   const venue = gateway.venues.get(slug);
   if (!venue) throw new GatewayError('CHAIN_NOT_FOUND', { chain: slug.slice(0, 64), available: [...gateway.venues.keys()] });
   return venue;
+}
+
+/** Listens to events of one venue. */
+export const onVenue = <Kind extends keyof GatewayEvents>(
+  { bus }: Pick<Gateway, 'bus'>,
+  venue: Venue,
+  kind: Kind,
+  listener: (event: GatewayEvents[Kind]) => void,
+): Cancel =>
+  bus.on(kind, (event) => {
+    if (event.venue === venue) listener(event);
+  });
+
+/** A facet may be missing on a chain or removed by an upgrade; operations that need it are rejected as a whole. */
+export function requireServed(
+  { definition, state: { facts } }: Pick<Venue, 'definition' | 'state'>,
+  functions: readonly WriteName[],
+): void {
+  if (facts === null) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked what the contracts serve' });
+  const missing = functions.find((name) => facts.missing?.includes(name));
+  if (missing !== undefined)
+    throw new GatewayError('UNSUPPORTED', { reason: `The contracts on ${definition.slug} do not serve ${missing}, which this needs.` });
+}
+
+export const serves = ({ state: { facts } }: Pick<Venue, 'state'>, name: WriteName): boolean =>
+  facts !== null && facts.missing?.includes(name) !== true;
+
+/** Rejects while backend and contract name different tokens for a collateral, because the trader would approve a token the contract does not take. */
+export function requireAgreed({ state: { facts } }: Pick<Venue, 'state'>, { index, symbol, address }: Collateral): void {
+  const real = facts?.collaterals?.[index - 1]?.address;
+  if (real !== undefined && real.toLowerCase() !== address.toLowerCase())
+    throw new GatewayError('NOT_READY', { reason: `the backend and the contracts name different tokens for the collateral ${symbol}` });
 }

@@ -1,10 +1,11 @@
-import { callerOf } from '../core/access/authenticate.js';
+import { callerOf } from '../core/access/agent-status.js';
 import type { AgentCaller } from '../core/access/caller.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
 import type { ActionProof, KeptAction } from '../core/ports/stores/signers.js';
 import { checkMayTrade, isInForce, type Agent } from '../core/domain/agent.js';
 import type { Gateway, Venue } from '../core/gateway.js';
 import { itemLimit, measureWindow, refuseExceeded, windowStart, type Window } from '../core/access/limits.js';
+import { BYTES_PER_WEIGHT } from '../core/stream/connection.js';
 import type { Address } from '../core/types.js';
 import { nonceText, TEXTS } from './reply.js';
 
@@ -94,4 +95,11 @@ export function refusalOf(
 export async function traderCaller(venue: Venue, agent: Agent, wallet: Address | null | undefined): Promise<AgentCaller> {
   checkMayTrade(agent.scope, agent.agent);
   return callerOf(venue, agent, wallet);
+}
+
+/** Weighs the reading, hashing and checking of an action by its length, independent of its signer. Throws when the address exceeds its limit. */
+export function weighAction({ access }: Pick<Gateway, 'access'>, address: string, bytes: number): Window {
+  const window = access.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
+  refuseExceeded([window]);
+  return window;
 }

@@ -6,7 +6,7 @@ import type { ResponseCache } from '../http/response-cache.js';
 import { tightestWindow, type Window } from '../core/access/limits.js';
 import type { OpenScope, RequestScopes } from '../core/observability/tracing.js';
 import type { TradeHandlers } from './actions/trade.js';
-import { createCompatEndpoint, createExchangeHandler } from './exchange-handler.js';
+import { createCompatEndpoint, createExchangeHandler } from './exchange.js';
 import { COMPAT_REPORT } from './compat-report.js';
 import { TEXT_TYPE, type Answer, type Client, type Endpoint, type ReadClient } from './endpoint.js';
 import { createInfoHandler } from './info/info-handler.js';
@@ -15,8 +15,6 @@ import { collectBytes, PIECES_TEXT } from '../http/request.js';
 
 /** Clients join their base URL and the last segment with one slash, two or none; some lose the chain when its slash is missing. */
 const PATH = /^\/+hl(?:\/+([^/?]+))??\/+([^/?]+)\/*(?:\?|$)/;
-
-export const isFacadePath = (url: string): boolean => url.startsWith('/hl/') || /^\/+hl(?:[/?]|$)/.test(url);
 
 export interface FacadeParts {
   readonly clientOf: ReadClient;

@@ -1,4 +1,4 @@
-import type { ClientReport } from './exchange-handler.js';
+import type { ClientReport } from './exchange.js';
 
 /** Written by `npm run compat` from what the client tests did; never by hand. */
 export const COMPAT_REPORT: readonly ClientReport[] = [

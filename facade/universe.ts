@@ -1,7 +1,6 @@
 import type { AssetUnits } from '../core/ports/stores/facade.js';
-import { groupOf, maxLeverageOf, publicBase, symbolOf, type MarketConfig, type Pair } from '../core/domain/market.js';
+import { groupOf, maxLeverageOf, publicBase, symbolOf, type MarketConfig, type Pair, directoryOf } from '../core/domain/market.js';
 import type { Gateway, Venue } from '../core/gateway.js';
-import { directoryOf } from '../core/markets/directory.js';
 import { BASE_SCALE, PRICE_SCALE, magnitude } from './format.js';
 
 /** One row of `meta.universe`; its index, its asset id and its pair index are the same number. */

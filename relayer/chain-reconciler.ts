@@ -1,12 +1,11 @@
 import type { RelayJob } from '../core/ports/stores/relay.js';
-import { allDone, type Delivery } from './deliver.js';
+import { allDone, type Delivery, NO_OP_GAS } from './deliver.js';
 import type { DailyBudget } from './daily-budget.js';
 import type { LaneProblems } from './lane-problems.js';
 import { firstFees } from './fees.js';
 import type { LaneOptions } from './lane-options.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
-import { NO_OP_GAS } from './sign-jobs.js';
 import type { Clock } from '../core/ports/clock.js';
 
 export interface ChainReconcilerOptions extends LaneOptions {

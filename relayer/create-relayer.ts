@@ -1,7 +1,8 @@
 import type { Address, Cancel } from '../core/types.js';
 import type { QueuedJob, Relayer } from '../core/ports/relayer.js';
-import { isOver, type RelayJob } from '../core/ports/stores/relay.js';
-import { walletModeOf, type RelaySwitch, type SwitchStore, type WalletMode } from '../core/ports/stores/switches.js';
+import type { OrdersStore } from '../core/ports/stores/orders.js';
+import { isOver, type RelayJob, type RelayPurpose } from '../core/ports/stores/relay.js';
+import { SWITCH_MODES, type RelaySwitch, type SwitchStore, type WalletMode } from '../core/ports/stores/switches.js';
 import { createLane, type Lane } from './lane.js';
 import type { LaneOptions } from './lane-options.js';
 import { createAssignment } from './wallet-assignment.js';
@@ -121,11 +122,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     },
     async place(relayed) {
       const placed = await store.placeAndQueue(relayed);
-      return placed.kind === 'placed' ? { ...placed, ...follow(placed.job) } : placed;
-    },
-    async placeItem(item) {
-      const placed = await store.placeItem(item);
-      return placed.kind === 'placed' ? { ...placed, queued: placed.jobs.map(follow) } : placed;
+      return placed.kind === 'placed' ? { ...placed, jobs: placed.jobs.map(follow) } : placed;
     },
     trouble: (wallet) => lanes.get(wallet)?.trouble() ?? null,
     laneProblem: (wallet) => lanes.get(wallet)?.problem() ?? null,
@@ -143,6 +140,26 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     },
   };
 }
+
+/** A reclaim names the order it reclaims; jobs of these purposes name an order of their own. */
+const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
+
+/** Stores with the orders what becomes of their jobs. */
+export const followOrders = (
+  orders: Pick<OrdersStore, 'giveUp' | 'recordHashes'>,
+  slug: ChainSlug,
+  clock: Clock,
+): Pick<LaneOptions, 'onSigned' | 'onRefused'> => ({
+  async onRefused({ orderId, purpose, trader }) {
+    if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await orders.giveUp(slug, trader, orderId, clock.now());
+  },
+  async onSigned(signed) {
+    const sent = signed.flatMap(({ job: { orderId, purpose }, hash }) =>
+      orderId !== null && MAKES_ORDERS.has(purpose) ? [{ id: orderId, hash }] : [],
+    );
+    await orders.recordHashes(slug, sent, clock.now());
+  },
+});
 
 const isHandedOver = ({ state }: RelayJob): boolean => state === 'accepted' || isOver(state);
 
@@ -203,4 +220,16 @@ function createWalletModes({ store, slug, clock, log }: BoardOptions): WalletMod
     },
     stop: () => stopping.abort(),
   };
+}
+
+const RUNNING: WalletMode = { mode: 'running', reason: null, isRetiring: false, changedAt: null };
+
+const strictness = ({ mode }: Pick<WalletMode, 'mode'>): number => SWITCH_MODES.indexOf(mode);
+
+/** The stricter of the wallet's and its chain's switch applies. */
+function walletModeOf(switches: readonly RelaySwitch[], wallet: Address): WalletMode {
+  const own = switches.find((each) => each.wallet === wallet) ?? RUNNING;
+  const chains = switches.find((each) => each.wallet === null) ?? RUNNING;
+  const { mode, reason, changedAt } = strictness(chains) >= strictness(own) ? chains : own;
+  return { mode, reason, isRetiring: own.isRetiring, changedAt };
 }

@@ -1,6 +1,6 @@
 import express, { type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
-import { CANCEL_REASONS } from '../core/domain/pricing/cancel-reason.js';
+import { CANCEL_REASONS } from '../core/domain/order.js';
 import { GatewayError } from '../core/errors.js';
 import { refuseForeignPage } from '../http/foreign-page.js';
 import { AddressString } from '../native-api/wire/codec.js';

@@ -1,4 +1,4 @@
-import type { ClientReport } from '../facade/exchange-handler.js';
+import type { ClientReport } from '../facade/exchange.js';
 
 export const PAGE_BEGIN = '<!-- compatibility: written by `npm run compat` -->';
 export const PAGE_END = '<!-- /compatibility -->';

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { format, resolveConfig } from 'prettier';
-import type { ClientReport } from '../facade/exchange-handler.js';
+import type { ClientReport } from '../facade/exchange.js';
 import { ALL_FLOWS_VARIABLE, FLOWS, REPORT_TEST } from '../test/clients/flows.js';
 import { compatPage, withPage } from './compat-page.js';
 

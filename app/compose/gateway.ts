@@ -20,9 +20,9 @@ import { reportRejections } from '../../core/observability/alerts/raise.js';
 import { traceStore, type RequestScopes, type Tracer } from '../../core/observability/tracing.js';
 import { watchJournal } from '../../core/stream/journal-stream.js';
 import { createStreams } from '../../core/stream/venue-stream.js';
-import { measureOrders } from '../../core/indexer/measure-orders.js';
+import { measureOrders } from '../../core/indexer/follow-chain.js';
 import type { Lifecycle } from '../lifecycle.js';
-import { createFacade, isFacadePath } from '../../facade/app.js';
+import { createFacade } from '../../facade/app.js';
 import { createApp } from '../../native-api/app.js';
 import { createClientReader } from '../../http/request.js';
 import type { Listening } from '../../http/listen.js';
@@ -178,11 +178,14 @@ function createCloseFrontEnds({ config, clock, http }: ComposeOptions): () => Pr
   return () => (closing ??= close());
 }
 
+/** Clients may double the slash before `hl`. */
+const FACADE_PATH = /^\/+hl(?:[/?]|$)/;
+
 /** Facade paths are routed first: their bodies must not be judged by the native API's rules. */
 const routeByPath =
   (facade: RequestListener, native: RequestListener): RequestListener =>
   (request, response) =>
-    (isFacadePath(request.url ?? '') ? facade : native)(request, response);
+    (FACADE_PATH.test(request.url ?? '') ? facade : native)(request, response);
 
 /** The routers for the operator: operator routes and metrics. */
 const operatorRouters = (gateway: Gateway, { operator }: Config): readonly Router[] => [

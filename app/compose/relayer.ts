@@ -4,15 +4,15 @@ import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
 import { ConfigError } from '../../core/config/config.js';
 import type { ChainConfig } from '../../core/config/chain.js';
 import type { FacadeSettings } from '../../core/config/facade.js';
-import type { Gateway, Venue } from '../../core/gateway.js';
-import type { Metrics } from '../../core/observability/metrics.js';
+import { onVenue, type Gateway, type Venue } from '../../core/gateway.js';
+import { type Metrics, measureRelay } from '../../core/observability/metrics.js';
 import type { Chain } from '../../core/ports/chain.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Alerts } from '../../core/observability/alerts/alerts.js';
 import { alertBudget, alertKeys, alertQuota, recoverBudget } from '../../core/observability/alerts/raise.js';
-import { measureRelay, traceRelay } from '../../core/observability/trace-relay.js';
+import { traceRelay } from '../../core/observability/trace-relay.js';
 import { setClosingSlippages } from '../../facade/trade/background/set-closing-slippages.js';
 import { LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
 import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
@@ -20,12 +20,11 @@ import { runScheduledCancels } from '../../facade/trade/background/schedule-canc
 import type { Relayer, RelayNode } from '../../core/ports/relayer.js';
 import type { Tracer } from '../../core/observability/tracing.js';
 import { createSigningPolicy } from '../../facade/trade/signing-policy.js';
-import { givenRules } from '../../core/config/rules.js';
 import { policyOf } from '../../core/config/summary.js';
-import type { RelayPurpose, RelayStore } from '../../core/ports/stores/relay.js';
-import { createRelayer, type RunningRelayer } from '../../relayer/create-relayer.js';
+import type { RelayStore } from '../../core/ports/stores/relay.js';
+import { createRelayer, followOrders, type RunningRelayer } from '../../relayer/create-relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
-import { createSigningGuard } from '../../relayer/signing-guard.js';
+import { createSigningGuard } from '../../relayer/policy.js';
 import type { Wallet } from '../../relayer/wallet.js';
 
 export type WalletsOfChains = ReadonlyMap<ChainSlug, readonly Wallet[]>;
@@ -94,21 +93,13 @@ export function composeRelayer(
       ...lane.waits,
       guard: createSigningGuard({
         store: store.rules,
-        given: (trader) => givenRules(facade.rules, trader),
+        rules: facade.rules,
         clock,
         onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
       }),
       ...createSigningPolicy({ store, chain, crypto, flattens: facade.flattens, clock }),
     },
-    async onRefused({ orderId, purpose, trader }) {
-      if (orderId !== null && trader !== null && MAKES_ORDERS.has(purpose)) await store.orders.giveUp(slug, trader, orderId, clock.now());
-    },
-    async onSigned(signed) {
-      const sent = signed.flatMap(({ job: { orderId, purpose }, hash }) =>
-        orderId !== null && MAKES_ORDERS.has(purpose) ? [{ id: orderId, hash }] : [],
-      );
-      await store.orders.recordHashes(slug, sent, clock.now());
-    },
+    ...followOrders(store.orders, slug, clock),
   });
 }
 
@@ -123,9 +114,6 @@ function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayN
   return { wallets: signing, store: steps.store, node: steps.node };
 }
 
-/** A reclaim names the order it reclaims; jobs of these purposes name an order of their own. */
-const MAKES_ORDERS: ReadonlySet<RelayPurpose> = new Set(['action', 'scheduled-cancel']);
-
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 
 /** Sends until it is stopped; checks for receipts with every block. */
@@ -133,12 +121,8 @@ export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LA
   const { relayer } = venue;
   if (!isRunning(relayer)) return () => Promise.resolve();
   relayer.start();
-  const stopHeads = gateway.bus.on('head', (event) => {
-    if (event.venue === venue) relayer.onHead(event.block);
-  });
-  const stopLooks = gateway.bus.on('due', ({ venue: where, ...look }) => {
-    if (where === venue) relayer.onDue(look);
-  });
+  const stopHeads = onVenue(gateway, venue, 'head', relayer.onHead);
+  const stopLooks = onVenue(gateway, venue, 'due', relayer.onDue);
   const stopSchedules = runScheduledCancels(gateway, venue);
   const stopReclaims = isReclaiming ? reclaimLost(gateway, venue) : () => undefined;
   const stopClosingSlippages = setClosingSlippages(gateway, venue);

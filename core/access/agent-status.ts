@@ -115,3 +115,10 @@ export async function standsInTheWay({ venues }: Pick<Gateway, 'venues'>, { chai
   forgetDelegate(venue, agent.trader);
   return (await readAgentState(venue, agent)).status === 'active';
 }
+
+/** Also for facade agents, for which the relayer is the sender. */
+export async function callerOf(venue: Venue, agent: Agent, wallet?: Address | null): Promise<AgentCaller> {
+  const sender = await senderOf(venue, agent, wallet);
+  if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
+  return { via: 'agent', trader: agent.trader, agent: agent.agent, sender, mode: agent.mode, scope: agent.scope };
+}

@@ -1,15 +1,14 @@
 import type { ChainSlug } from '../chains/chains.js';
 import { AGENT_MODES, agentStatus, type Agent, type Permission, type Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
-import type { Gateway, Venue } from '../gateway.js';
-import { requireServed } from '../trading/require-served.js';
+import { type Gateway, type Venue, requireServed } from '../gateway.js';
 import type { Address, Cancel, Hex } from '../types.js';
 import type { MasterClaim, Registration, Takeover } from '../ports/stores/access.js';
 import { answerOf, CLAIM_TRIES, readAgentState, standsInTheWay, viewOf, type AgentAnswer, type AgentView } from './agent-status.js';
 import { freshDelegate, revocationTx } from './delegation.js';
 import { verifyMaster } from './master-signature.js';
 import { parseDecimal, type Decimal } from '../domain/decimal.js';
-import { directoryOf } from '../markets/directory.js';
+import { directoryOf } from '../domain/market.js';
 
 export interface AuthorizationRequest {
   /** The client's network address; absent for internal calls. */

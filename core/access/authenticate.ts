@@ -1,10 +1,10 @@
+import { callerOf, requireActive, requireUnrevoked } from './agent-status.js';
 import { isExpired, type Agent } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { refuseExceeded, type Window } from './limits.js';
 import type { Address } from '../types.js';
 import type { Admitted } from './admission.js';
-import { requireActive, requireUnrevoked, senderOf } from './agent-status.js';
 import { apiKeyHash, isKeyExpired } from './api-keys.js';
 import type { AgentCaller, Caller, KeyCaller } from './caller.js';
 import type { AgentCredentials, ReadHeader } from './credential-headers.js';
@@ -136,11 +136,4 @@ function asSent(path: string): string {
 function refuseRelayed({ definition, clock }: Venue, { agent, mode, scope, revokedAt }: Agent): void {
   if (mode === 'self' || revokedAt !== null || isExpired(scope, clock.now())) return;
   throw new GatewayError('UNSUPPORTED', { reason: `The agent ${agent} trades through the facade: send writes to /hl/${definition.slug}.` });
-}
-
-/** Also for facade agents, for which the relayer is the sender. */
-export async function callerOf(venue: Venue, agent: Agent, wallet?: Address | null): Promise<AgentCaller> {
-  const sender = await senderOf(venue, agent, wallet);
-  if (sender === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: venue.definition.slug });
-  return { via: 'agent', trader: agent.trader, agent: agent.agent, sender, mode: agent.mode, scope: agent.scope };
 }

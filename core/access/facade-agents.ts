@@ -3,7 +3,7 @@ import type { Agent, Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { activeCollaterals } from '../markets/directory.js';
+import { activeCollaterals } from '../domain/market.js';
 import type { Address } from '../types.js';
 import { givenRules } from '../config/rules.js';
 import { answerOf, CLAIM_TRIES, readAgentState, standsInTheWay } from './agent-status.js';

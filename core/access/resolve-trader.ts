@@ -3,7 +3,7 @@ import type { ChainSlug } from '../chains/chains.js';
 import { isInForce } from '../domain/agent.js';
 import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { activeCollaterals } from '../markets/directory.js';
+import { activeCollaterals } from '../domain/market.js';
 import type { Address } from '../types.js';
 
 type WithStore = Pick<Gateway, 'store'>;

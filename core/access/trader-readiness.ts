@@ -1,9 +1,8 @@
 import { encodeFunctionData, formatEther, formatUnits, parseAbi, parseUnits } from 'viem/utils';
 import { agentStatus, isInForce, type Agent } from '../domain/agent.js';
-import type { Collateral } from '../domain/market.js';
+import { type Collateral, activeCollaterals, directoryOf } from '../domain/market.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { activeCollaterals, directoryOf } from '../markets/directory.js';
 import type { Address } from '../types.js';
 import { viewOf, type AgentView } from './agent-status.js';
 import { delegationTx } from './delegation.js';

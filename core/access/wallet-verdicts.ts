@@ -2,8 +2,7 @@ import { isErc6492Signature } from 'viem/utils';
 import { addressBucket } from './client-address.js';
 import { GatewayError } from '../errors.js';
 import { fromNode, type Chain } from '../ports/chain.js';
-import { createIpLimits, type IpLimitsOptions } from './ip-limits.js';
-import { refuseExceeded } from './limits.js';
+import { createIpLimits, type IpLimitsOptions, refuseExceeded } from './limits.js';
 import type { Address, Hex } from '../types.js';
 
 export interface ContractClaim {

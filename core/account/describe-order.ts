@@ -1,6 +1,6 @@
+import { marketName, type Collateral, type MarketConfig } from '../domain/market.js';
 import { decimal, divide, round, type Decimal } from '../domain/decimal.js';
 import type { ListedOrder } from '../ports/stores/account.js';
-import { symbolOf, type Collateral, type MarketConfig } from '../domain/market.js';
 import type { Order as StoredOrder, OrderFill, OrderReason, OrderStatus, OrderType } from '../domain/order.js';
 import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
 import { E8 } from '../domain/pricing/units.js';
@@ -49,12 +49,6 @@ const NO_HASH: Hex = '0x';
 
 export const priceOf = (units: bigint): Decimal => decimal(units, PRICE_SCALE);
 const optionalPrice = (units: bigint): Decimal | null => (units === 0n ? null : priceOf(units));
-
-/** A delisted pair is named by its index, so that its history can still be shown. */
-export function marketName(config: MarketConfig, pairIndex: number): string {
-  const pair = config.pairs[pairIndex];
-  return pair ? symbolOf(pair) : `PAIR${pairIndex}/USD`;
-}
 
 export const collateralOf = (config: MarketConfig, index: number): Collateral | undefined =>
   config.collaterals.find((collateral) => collateral.index === index);

@@ -3,7 +3,7 @@ import { listAgents } from '../access/agents.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { activeCollaterals } from '../markets/directory.js';
+import { activeCollaterals } from '../domain/market.js';
 import type { Address } from '../types.js';
 
 export interface Account {

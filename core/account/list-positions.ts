@@ -1,6 +1,6 @@
 import { decimal, type Decimal } from '../domain/decimal.js';
 import { figuresOf } from '../domain/interpret-executions.js';
-import type { MarketConfig, PricePoint } from '../domain/market.js';
+import { type MarketConfig, type PricePoint, marketName } from '../domain/market.js';
 import { liquidationPrice } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
@@ -11,7 +11,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../types.js';
 import type { OpenTrade, OpenTrades } from '../ports/account-chain.js';
 import type { ListedPosition } from '../ports/stores/account.js';
-import { LEVERAGE_SCALE, collateralOf, marketName, priceOf, tradeSize } from './describe-order.js';
+import { LEVERAGE_SCALE, collateralOf, priceOf, tradeSize } from './describe-order.js';
 import { tradePricing } from './trade-pricing.js';
 
 export const MARK_SOURCES = ['live', 'last', 'entry'] as const;

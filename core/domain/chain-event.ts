@@ -1,5 +1,4 @@
-import type { Order, OrderReason, OrderAction, OrderFill } from './order.js';
-import type { CancelReason } from './pricing/cancel-reason.js';
+import type { Order, OrderReason, OrderAction, OrderFill, CancelReason } from './order.js';
 
 /** Events of orders and positions, from chain logs or from the gateway. Amounts are in the contract's units; addresses are in lower case. */
 

@@ -1,5 +1,5 @@
 import type { ChainEvent, EventPlace, RefusalFigures, Refused, Requested, Rested, Terms } from './chain-event.js';
-import type { OrderAction } from './order.js';
+import { type OrderAction, CANCEL_REASONS } from './order.js';
 import type { DiamondLog, DiamondLogName, LogNamed, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
 import {
   edited,
@@ -19,7 +19,6 @@ import {
   type TransactionLogs,
 } from './interpret-executions.js';
 import type { PositionState } from './position.js';
-import { CANCEL_REASONS } from './pricing/cancel-reason.js';
 import { positionSizeCollateral } from './pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/execution-price.js';
 

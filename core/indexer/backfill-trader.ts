@@ -6,10 +6,9 @@ import { foldPosition, type PositionState } from '../domain/position.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import { redactText } from '../observability/redact.js';
-import { applyFresh } from './apply-events.js';
+import { applyFresh, refsOf } from './apply-events.js';
 import { change, CursorMovedError } from './chain-steps.js';
 import { entryPriceOf, precisionsOf } from './interpret-range.js';
-import { refsOf } from './link-orders.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/stores/tracking.js';
 
 /**

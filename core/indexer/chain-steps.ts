@@ -5,10 +5,17 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { LogRange } from '../ports/chain.js';
 import type { BlockHead } from '../types.js';
 import { applyFresh, applyLate, revertAbove } from './apply-events.js';
-import { merge, NO_CHANGES, type Changes } from './changes.js';
+import {
+  merge,
+  NO_CHANGES,
+  type Changes,
+  type ChainCursor,
+  type Checkpoint,
+  type TrackingUnit,
+  type UnloggedWork,
+} from '../ports/stores/tracking.js';
 import { findTrades, interpretRange, precisionsOf, readInputs } from './interpret-range.js';
 import { overlookedLevel } from './link-levels.js';
-import type { ChainCursor, Checkpoint, TrackingUnit, UnloggedWork } from '../ports/stores/tracking.js';
 
 /** The steps of a follower. Each is one transaction that commits only if the stored cursor still equals the given one. */
 

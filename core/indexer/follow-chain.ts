@@ -1,10 +1,12 @@
-import type { Gateway, Venue } from '../gateway.js';
+import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import { ChainMovedError, type LogRange } from '../ports/chain.js';
-import type { BlockHead, Hex } from '../types.js';
+import type { BlockHead, Hex, Cancel } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
 import { redactText } from '../observability/redact.js';
 import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
-import type { ChainCursor, Checkpoint, Lease, UnloggedWork } from '../ports/stores/tracking.js';
+import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
+import { LRUCache } from 'lru-cache';
+import { isLive, type Order } from '../domain/order.js';
 
 export interface FollowOptions {
   /** First block on an empty database; null = a day before now. */
@@ -45,13 +47,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let unlogged: UnloggedWork | null = null;
   let wake = new AbortController();
   const cancels = [
-    gateway.bus.on('head', (event) => {
-      if (event.venue === venue) wake.abort();
-    }),
+    onVenue(gateway, venue, 'head', () => wake.abort()),
     // Without a new block only this can have changed.
-    gateway.bus.on('due', (event) => {
-      if (event.venue !== venue || unlogged === null || unlogged.sent === event.due.sentOrders) return;
-      unlogged = { ...unlogged, sent: event.due.sentOrders };
+    onVenue(gateway, venue, 'due', ({ due }) => {
+      if (unlogged === null || unlogged.sent === due.sentOrders) return;
+      unlogged = { ...unlogged, sent: due.sentOrders };
       if (unlogged.sent) wake.abort();
     }),
   ];
@@ -220,3 +220,49 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
+
+/** Bound of each cache below. */
+const MAX_KNOWN = 5_000;
+
+/** Measures order latency and counts ended orders, on the replica that follows the chain. */
+export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
+  const requestedAt = new LRUCache<bigint, number>({ max: MAX_KNOWN });
+  /** A reorganisation may end an order a second time; it is counted once. */
+  const ended = new LRUCache<bigint, true>({ max: MAX_KNOWN });
+
+  const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
+    if (requestedAt.has(id)) return;
+    requestedAt.set(id, clock.now());
+    metrics.took('orderSeconds', [chain, type, 'mined'], clock.now() - createdAt);
+  };
+
+  const end = (chain: string, { id }: StoredOrder, { status, type }: Order): void => {
+    if (ended.has(id)) return;
+    ended.set(id, true);
+    metrics.finished(chain, status, 1);
+    const since = requestedAt.get(id);
+    if (status === 'filled' && since !== undefined) metrics.took('orderSeconds', [chain, type, 'filled'], clock.now() - since);
+    requestedAt.delete(id);
+  };
+
+  const measure = (chain: string, { events, orders }: Changes): void => {
+    const changedBlocks = new Set(events.map(({ trader, place }) => `${trader} ${place.blockNumber}`));
+    for (const stored of orders) {
+      const { order, agent, trader } = stored;
+      if (order === null) continue;
+      // Only requests in blocks of this change are timed: an older one was mined long before it was read.
+      const isRequestedNow = order.requestedBlock !== null && changedBlocks.has(`${trader} ${order.requestedBlock}`);
+      if (isRequestedNow && agent !== null) timeRequest(chain, stored, order);
+      if (!isLive(order)) end(chain, stored, order);
+    }
+  };
+
+  const stopTracked = bus.on('tracked', ({ venue, changes }) => measure(venue.definition.slug, changes));
+  const stopJournal = bus.on('journal', ({ venue, entries }) => {
+    for (const { at } of entries) metrics.took('journalLag', [venue.definition.slug], clock.now() - at);
+  });
+  return () => {
+    stopTracked();
+    stopJournal();
+  };
+}

@@ -1,6 +1,6 @@
 import type { ChainEvent, Executed, OrderKey, PositionEdited, Requested, Rested } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
-import { tagsIn } from '../trading/tag.js';
+import { tagsIn } from '../trading/encode-intent.js';
 import type { Address, Hex } from '../types.js';
 import { orderRefKey, type KnownTag, type LinkedEvent, type OrderRef, type StoredOrder } from '../ports/stores/tracking.js';
 

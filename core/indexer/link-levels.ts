@@ -18,7 +18,7 @@ import { positionSizeCollateral } from '../domain/pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/execution-price.js';
 import { isUnplaced, type Book } from './link-book.js';
 import { tradeRefKey, type OrderRef, type StoredOrder, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
-import { tagsIn } from '../trading/tag.js';
+import { tagsIn } from '../trading/encode-intent.js';
 import type { Hex } from '../types.js';
 
 /** TP/SL orders of a position have no logs of their own: their events are derived from the position's events. */

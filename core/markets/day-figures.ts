@@ -1,8 +1,7 @@
 import { floorTo, type Candle } from '../domain/candle.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
-import { symbolOf } from '../domain/market.js';
+import { symbolOf, directoryOf } from '../domain/market.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { directoryOf } from './directory.js';
 import { PRICE_SCALE } from './market-data.js';
 
 /** Figures of the last 24 hours, by pair index. */

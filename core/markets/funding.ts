@@ -1,8 +1,17 @@
 import { decimal, round, toUnits, type Decimal } from '../domain/decimal.js';
-import { symbolOf, type Collateral, type MarketConfig, type PairInCollateral, type PricePoint, type Sides } from '../domain/market.js';
+import {
+  symbolOf,
+  type Collateral,
+  type MarketConfig,
+  type PairInCollateral,
+  type PricePoint,
+  type Sides,
+  activeCollaterals,
+  pairOf,
+  referenceCollateral,
+} from '../domain/market.js';
 import { accruedFunding, APR_UNIT, aprMultipliers } from '../domain/pricing/funding.js';
 import type { Venue } from '../gateway.js';
-import { activeCollaterals, pairOf, referenceCollateral } from './directory.js';
 import { GatewayError } from '../errors.js';
 import type { Cancel } from '../types.js';
 import type { FundingHour, FundingStore } from '../ports/stores/facade.js';
@@ -33,7 +42,12 @@ interface Holding {
 }
 
 /** Rates of the reference collateral, because rates cannot be summed; open interest and skew summed over all collaterals. */
-export function fundingSnapshot(config: MarketConfig, pairIndex: number, price: PricePoint | undefined, now: number): FundingSnapshot {
+export function fundingSnapshot(
+  config: Pick<MarketConfig, 'collaterals'>,
+  pairIndex: number,
+  price: PricePoint | undefined,
+  now: number,
+): FundingSnapshot {
   const holdings = activeCollaterals(config).flatMap((collateral) => {
     const state = collateral.pairs[pairIndex];
     return state ? [{ collateral, state }] : [];

@@ -1,10 +1,9 @@
 import { candleCount, ceilTo, floorTo, intervalMs, join, MINUTE_MS, type Candle, type CandleInterval } from '../domain/candle.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
-import { groupOf, type MarketConfig, type Pair } from '../domain/market.js';
+import { groupOf, type MarketConfig, type Pair, pairOf } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { StoredCandle } from '../ports/stores/candles.js';
-import { pairOf } from './directory.js';
 import { PRICE_SCALE } from './market-data.js';
 
 export interface ShownCandle {

@@ -11,9 +11,12 @@ import {
   type Pair,
   type PricePoint,
   type TradeAction,
+  activeCollaterals,
+  directoryOf,
+  pairOf,
+  referenceCollateral,
 } from '../domain/market.js';
 import type { Venue } from '../gateway.js';
-import { activeCollaterals, directoryOf, pairOf, referenceCollateral } from './directory.js';
 import { marketView, STANDARD_TERMS, type MarketView, type Moment } from '../domain/pricing/market-view.js';
 import { BOOK_PRICE_SCALE, virtualBook, type BookLevel as PricedLevel, type VirtualBook } from '../domain/pricing/order-book.js';
 import { minFeeUsd } from '../domain/pricing/fees.js';

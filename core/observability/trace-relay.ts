@@ -2,8 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { traced, type Span, type Tracer } from './tracing.js';
 import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
-import type { Metrics } from './metrics.js';
-import type { Clock } from '../ports/clock.js';
 
 /** Limit of jobs with a known trace; a dropped one is sent anyway, without its steps in the trace. */
 const MAX_REMEMBERED = 10_000;
@@ -86,15 +84,8 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
       async placeAndQueue(relayed) {
         const parent = tracer.current();
         if (parent === null) return store.placeAndQueue(relayed);
-        const placed = await store.placeAndQueue({ ...relayed, request: tracedBy(relayed.request, parent) });
-        if (placed.kind === 'placed') remember(placed.job.id, parent);
-        return placed;
-      },
-      async placeItem(item) {
-        const parent = tracer.current();
-        if (parent === null) return store.placeItem(item);
-        const legs = item.legs.map((leg) => (leg.request === null ? leg : { ...leg, request: tracedBy(leg.request, parent) }));
-        const placed = await store.placeItem({ ...item, legs });
+        const legs = relayed.legs.map((leg) => (leg.request === null ? leg : { ...leg, request: tracedBy(leg.request, parent) }));
+        const placed = await store.placeAndQueue({ ...relayed, legs });
         if (placed.kind === 'placed') for (const { id } of placed.jobs) remember(id, parent);
         return placed;
       },
@@ -164,20 +155,3 @@ function traceOf(context: unknown): string | null {
 /** The context as the job was created with. */
 export const withoutTrace = (context: unknown): unknown =>
   isRecord(context) ? Object.fromEntries(Object.entries(context).filter(([name]) => name !== KEY)) : context;
-
-/** Wraps the store: measures the time of jobs until a node accepts them, and from there until they are mined. */
-export const measureRelay = (store: RelayStore, metrics: Pick<Metrics, 'took'>, clock: Pick<Clock, 'now'>): RelayStore => ({
-  ...store,
-  async accept(chain, ids, at) {
-    const jobs = await store.accept(chain, ids, at);
-    // A job that was sent again keeps its first acceptance time.
-    for (const { acceptedAt, createdAt } of jobs) if (acceptedAt === at) metrics.took('relaySeconds', [chain, 'broadcast'], at - createdAt);
-    return jobs;
-  },
-  async settle(chain, settled) {
-    const jobs = await store.settle(chain, settled);
-    const now = clock.now();
-    for (const { acceptedAt } of jobs) if (acceptedAt !== null) metrics.took('relaySeconds', [chain, 'mined'], now - acceptedAt);
-    return jobs;
-  },
-});

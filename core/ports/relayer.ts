@@ -1,17 +1,6 @@
-import type { Address, BlockHead, Hex } from '../types.js';
+import type { Address, Hex } from '../types.js';
 import type { DueWork } from './store.js';
-import type { PlacedWith } from './stores/orders.js';
-import type {
-  Mined,
-  PlacedItem,
-  RelayedItem,
-  RelayedOrder,
-  RelayJob,
-  RelayRequest,
-  SignedAction,
-  LaneProblem,
-  LaneHealth,
-} from './stores/relay.js';
+import type { Mined, PlacedOrder, RelayedOrder, RelayJob, RelayRequest, SignedAction, LaneProblem, LaneHealth } from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
 
@@ -60,8 +49,9 @@ export interface QueuedJob {
   readonly handedOver: Promise<RelayJob>;
 }
 
-export type QueuedItem =
-  (Extract<PlacedItem, { kind: 'placed' }> & { readonly queued: readonly QueuedJob[] }) | Extract<PlacedItem, { kind: 'refused' }>;
+export type QueuedOrder =
+  | (Omit<Extract<PlacedOrder, { kind: 'placed' }>, 'jobs'> & { readonly jobs: readonly QueuedJob[] })
+  | Extract<PlacedOrder, { kind: 'refused' }>;
 
 /** What a stored action proves and means. Implemented by the front end that stored it, because it knows the form of the body. */
 export interface SigningPolicy {
@@ -81,10 +71,8 @@ export interface Relayer {
   walletFor(trader: Address, known?: Address | null): Promise<Address>;
   /** Stores the job and queues it for its lane. Resolves when it is stored. */
   send(request: RequestToSend): Promise<QueuedJob>;
-  /** Stores an order and its job in one transaction; an order that is not placed is not sent. */
-  place(relayed: RelayedOrder): Promise<PlacedWith<QueuedJob>>;
-  /** The same for an order of several requests, or with TP/SL: all of it is stored in one transaction, or nothing. */
-  placeItem(item: RelayedItem): Promise<QueuedItem>;
+  /** Stores an order with its jobs in one transaction and queues them; an order that is not placed is not sent. */
+  place(relayed: RelayedOrder): Promise<QueuedOrder>;
   /** The lane's last send failure, if no send has succeeded since; null otherwise. */
   trouble(wallet: Address): string | null;
   /** Why the wallet takes no new jobs; null while it sends. Current on every replica within a second. */
@@ -100,7 +88,7 @@ export interface Relayer {
   /** The lanes of all wallets as stored in the database, the same on every replica. */
   lanes(): Promise<readonly LaneHealth[]>;
   /** Checks receipts at a new head. */
-  onHead(block: BlockHead): void;
+  readonly onHead: () => void;
   /** Obeys the switches, and sends what other replicas have queued. `askedAt`: monotonic ms before it was read. */
-  onDue(look: { readonly askedAt: number; readonly due: Pick<DueWork, 'switches' | 'busyWallets'> }): void;
+  readonly onDue: (look: { readonly askedAt: number; readonly due: Pick<DueWork, 'switches' | 'busyWallets'> }) => void;
 }

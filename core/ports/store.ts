@@ -1,5 +1,4 @@
-import type { AdmissionStore } from '../access/admission.js';
-import type { AccessStore } from './stores/access.js';
+import type { AdmissionStore, AccessStore } from './stores/access.js';
 import type { SignerStore } from './stores/signers.js';
 import type { OrdersStore, SpendStore } from './stores/orders.js';
 import type { AccountStore } from './stores/account.js';

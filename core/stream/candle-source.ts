@@ -1,7 +1,7 @@
 import { floorTo, intervalMs, MINUTE_MS, type Candle, type CandleInterval } from '../domain/candle.js';
 import { compare } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { pairOf } from '../markets/directory.js';
+import { pairOf } from '../domain/market.js';
 import { CANDLES, getCandles, showCandle, type ShownCandle } from '../markets/get-candles.js';
 import type { Cancel } from '../types.js';
 import { createTopic } from './bus.js';

@@ -1,4 +1,4 @@
-import type { Gateway, Venue } from '../gateway.js';
+import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
 import type { JournalEntry } from '../ports/stores/journal.js';
 import { createBus, type Bus } from './bus.js';
@@ -68,7 +68,7 @@ export function createJournalHub(gateway: Gateway, venue: Venue): JournalHub {
   return {
     size: () => accounts.size,
     listen(trader, listener) {
-      cancel ??= gateway.bus.on('journal', (event) => event.venue === venue && distribute(event.entries));
+      cancel ??= onVenue(gateway, venue, 'journal', ({ entries }) => distribute(entries));
       const watched = watchedOf(trader);
       watched.listeners += 1;
       const off = watched.bus.on('entries', listener);

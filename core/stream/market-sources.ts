@@ -1,9 +1,8 @@
 import type { Gateway, Venue } from '../gateway.js';
-import { directoryOf, pairOf } from '../markets/directory.js';
+import { directoryOf, pairOf, symbolOf, type MarketTrade } from '../domain/market.js';
 import { describeTrade, getOrderBook, listPrices, type OrderBook, type Price, type ShownTrade } from '../markets/market-data.js';
 import type { Cancel } from '../types.js';
 import { createCrowdTopic, createTopic } from './bus.js';
-import { symbolOf, type MarketTrade } from '../domain/market.js';
 import { GatewayError } from '../errors.js';
 
 export interface PriceSource {

@@ -1,4 +1,4 @@
-import type { Gateway, Venue } from '../gateway.js';
+import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
 import type { JournalHub } from './journal-stream.js';
 import { createRefresh, type PollRing, type PollRingOptions } from './refresh.js';
@@ -84,8 +84,8 @@ function createStateSource<Read, State>(
       headsLeft = HEADS_AFTER;
       refresh.ask();
     }),
-    gateway.bus.on('head', (event) => {
-      if (event.venue !== venue || headsLeft === 0) return;
+    onVenue(gateway, venue, 'head', () => {
+      if (headsLeft === 0) return;
       headsLeft -= 1;
       refresh.ask();
     }),
@@ -154,9 +154,8 @@ export function createPositionSource({ gateway, venue, journal, polls, trader }:
     });
   };
 
-  const stopPrices = gateway.bus.on('prices', (event) => {
-    if (event.venue !== venue) return;
-    if (source.latest()?.some(({ own }) => event.pairs.includes(own.trade.pairIndex))) priceSoon();
+  const stopPrices = onVenue(gateway, venue, 'prices', ({ pairs }) => {
+    if (source.latest()?.some(({ own }) => pairs.includes(own.trade.pairIndex))) priceSoon();
   });
 
   return {

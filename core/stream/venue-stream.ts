@@ -1,7 +1,7 @@
 import type { CandleInterval } from '../domain/candle.js';
 import type { Account } from '../account/get-account.js';
 import type { Position } from '../account/list-positions.js';
-import type { Gateway, Venue } from '../gateway.js';
+import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import type { Address, Cancel } from '../types.js';
 import { createAccountSource, createPositionSource, POSITION_POLLS, WALLET_POLLS, type StateSource } from './state-source.js';
 import {
@@ -158,9 +158,9 @@ export function watchCredential(gateway: Gateway, venue: Venue, credential: Cred
 
   const cancels = [
     clock.every(DELEGATE_POLL_MS, () => void check(true)),
-    gateway.bus.on('journal', (event) => {
-      if (event.venue !== venue || credential.kind !== 'agent') return;
-      for (const { fact } of event.entries) if (fact.kind === 'agent' && fact.agent.agent === credential.agent) checkAgent(fact.agent);
+    onVenue(gateway, venue, 'journal', ({ entries }) => {
+      if (credential.kind !== 'agent') return;
+      for (const { fact } of entries) if (fact.kind === 'agent' && fact.agent.agent === credential.agent) checkAgent(fact.agent);
     }),
   ];
   void check();

@@ -1,20 +1,28 @@
 import type { AgentCaller } from '../access/caller.js';
-import { describeOrder, marketName } from '../account/describe-order.js';
+import { describeOrder } from '../account/describe-order.js';
+import { marketName, symbolOf, type Collateral } from '../domain/market.js';
 import { getOrder } from '../account/list-orders.js';
 import { compare, decimal, round, type Decimal } from '../domain/decimal.js';
 import type { AmendIntent, OpenTerms, ReclaimIntent, ReplaceIntent, WithdrawIntent } from '../domain/intent.js';
-import { symbolOf, type Collateral } from '../domain/market.js';
 import { sizedAt } from '../domain/order-machine.js';
 import type { Order } from '../domain/order.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { checkLevels, checkOpening, checkScope, requireTradable } from './check-order.js';
+import { checkLevels, checkOpening, checkScope, requireTradable } from './prepare-order.js';
 import { moveLevel, removeLevel, restingLevel } from './change-level.js';
-import { invalid, priceUnits, slippageUnits, triggerUnits } from './exact-units.js';
+import {
+  invalid,
+  priceUnits,
+  slippageUnits,
+  triggerUnits,
+  baseUnits,
+  storedStopLoss,
+  type Opening,
+  type OrderChanges,
+} from './order-request.js';
 import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
-import { baseUnits, storedStopLoss, type Opening, type OrderChanges } from './order-request.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { requireDelegate } from '../access/agent-status.js';

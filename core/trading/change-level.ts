@@ -7,12 +7,12 @@ import type { Level } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { OrderChanges, OrderRequest } from './order-request.js';
-import { invalid, priceUnits, SIZE_DECIMALS, slippageUnits } from './exact-units.js';
+import { type OrderChanges, type OrderRequest, invalid, priceUnits, SIZE_DECIMALS, slippageUnits } from './order-request.js';
 import { describeUnfilled, isReverted, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import { onPosition, type HeldPosition, type OnPosition, type PositionFigures } from './find-position.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import { closingSlippage, collateralAt, positionOrder, storedSl, tokensHeld } from './position-order.js';
+import { draftOf, type CheckedOrder } from './prepare-order.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { prepareProtection, requireAhead, requireProtectable } from './protect-position.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
@@ -108,20 +108,14 @@ export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolu
 
 export const shownSize = (held: Decimal): string => formatDecimal(round(held, SIZE_DECIMALS, 'down'));
 
-/** A take profit or stop loss order that closes a whole position. */
-export interface PreparedLevel {
-  readonly order: Order;
-  readonly write: PreparedWrite;
-}
-
-/** Checks and simulates the order; nothing is stored. */
+/** A take profit or stop loss order that closes a whole position: checked and simulated; nothing is stored. */
 export async function prepareLevel(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   id: string,
   { level, request }: { readonly level: Level; readonly request: OrderRequest & { readonly price: NonNullable<OrderRequest['price']> } },
-): Promise<PreparedLevel> {
+): Promise<CheckedOrder> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     requireProtectable(venue, caller, figures);
     const held = tradeSize(figures, collateralAt(venue, figures));
@@ -135,7 +129,8 @@ export async function prepareLevel(
   const { write, slippageP } = made;
   const price = storedLevel(venue, position, level, made.price);
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
-  return { order: levelOrder(venue, caller, position.figures, { ...times, type: request.type, price, slippageP }), write };
+  const order = levelOrder(venue, caller, position.figures, { ...times, type: request.type, price, slippageP });
+  return { write, draft: draftOf(gateway, venue, caller, { order, write, spend: null }) };
 }
 
 /** The contract has one TP and one SL per position, for its whole size. */

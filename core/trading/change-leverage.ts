@@ -1,8 +1,8 @@
 import type { AgentCaller } from '../access/caller.js';
-import { marketName, type Order } from '../account/describe-order.js';
+import type { Order } from '../account/describe-order.js';
+import { marketName, maxLeverageOf, type Collateral } from '../domain/market.js';
 import { positionOf, type Position } from '../account/list-positions.js';
 import { decimal, divideInteger, formatDecimal, type Decimal } from '../domain/decimal.js';
-import { maxLeverageOf, type Collateral } from '../domain/market.js';
 import { collateralAtLeverage, predictLeverageUpdate } from '../domain/pricing/leverage-update.js';
 import { collateralToUsd } from '../domain/pricing/size.js';
 import { MAX_LEVERAGE } from '../domain/pricing/units.js';
@@ -10,19 +10,11 @@ import { checkLeverage, checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { exactUnits, invalid, LEVERAGE_DECIMALS } from './exact-units.js';
-import { describeUnfilled } from './find-order.js';
+import { exactUnits, invalid, LEVERAGE_DECIMALS } from './order-request.js';
 import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
-import {
-  closingSlippage,
-  collateralAt,
-  foresee,
-  placeChange,
-  positionOrder,
-  refuseForeseen,
-  storedSl,
-  type Foreseen,
-} from './position-order.js';
+import { closingSlippage, collateralAt, foresee, positionOrder, refuseForeseen, storedSl, type Foreseen } from './position-order.js';
+import { describePlaced, placeUnnamed } from './place-order.js';
+import { draftOf, type CheckedOrder } from './prepare-order.js';
 import { prepareTransaction, type PreparedTransaction, type PreparedWrite } from './prepare-transaction.js';
 import type { UpdateFees } from '../ports/simulation.js';
 
@@ -46,6 +38,20 @@ export async function changeLeverage(
   id: string,
   change: LeverageChange,
 ): Promise<Changed> {
+  const { position, checked } = await prepareLeverage(gateway, venue, caller, id, change);
+  if (checked === null) return { position, order: null, transaction: null };
+  const { order, transaction } = describePlaced(venue, await placeUnnamed(gateway, venue, caller, { legs: [checked] }), checked.write);
+  return { position, order, transaction };
+}
+
+/** Checks and simulates the change: the position as it will be, and the order, null if nothing changes. Nothing is stored. */
+export async function prepareLeverage(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  id: string,
+  change: LeverageChange,
+): Promise<{ readonly position: Position; readonly checked: CheckedOrder | null }> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     const leverage = plan(venue, caller, figures, change);
     if (leverage === figures.leverage) return { leverage, write: null, fees: null };
@@ -57,19 +63,19 @@ export async function changeLeverage(
     return { leverage, write, fees };
   });
   const { leverage, write, fees } = made;
-  if (write === null) return { position: positionOf(venue, position.own, position.place), order: null, transaction: null };
-  refuse(venue, position, { leverage, fees }, write);
   const { figures, own, place } = position;
+  if (write === null) return { position: positionOf(venue, own, place), checked: null };
+  refuse(venue, position, { leverage, fees }, write);
   const collateralAmount = collateralAtLeverage(figures, leverage);
   const moved = collateralAmount - figures.collateralAmount;
   const part = { action: 'leverage' as const, leverage, collateralAmount: moved < 0n ? -moved : moved, sizeCollateral: 0n, sizeToken: 0n };
   const sl = storedSl(venue, position, { sl: figures.sl, leverage });
-  // Described before anything is stored: if this throws, no order is left behind.
-  const after = positionOf(venue, { ...own, trade: { ...own.trade, collateralAmount, leverage: Number(leverage), sl } }, place);
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const order = positionOrder(caller, figures, { ...part, slippageP: closingSlippage(figures) }, times);
-  const stored = await placeChange(gateway, venue, caller, order, write);
-  return { position: after, order: describeUnfilled(venue, stored), transaction: write.transaction };
+  return {
+    position: positionOf(venue, { ...own, trade: { ...own.trade, collateralAmount, leverage: Number(leverage), sl } }, place),
+    checked: { write, draft: draftOf(gateway, venue, caller, { order, write, spend: null }) },
+  };
 }
 
 function plan(venue: Venue, { scope }: AgentCaller, figures: PositionFigures, change: LeverageChange): bigint {

@@ -1,4 +1,4 @@
-import type { Gateway, Venue } from '../gateway.js';
+import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import { redactText } from '../observability/redact.js';
 import type { DueWork } from '../ports/store.js';
 import type { Cancel } from '../types.js';
@@ -40,9 +40,9 @@ export function watchDueWork(gateway: Gateway, venue: Venue): () => Promise<void
 export type DueKind = 'orders' | 'reservations' | 'schedules' | 'reclaims' | 'closingSlippages';
 
 /** Calls `task` at every look that finds this kind of work on the venue's chain. */
-export const whenDue = ({ bus }: Pick<Gateway, 'bus'>, venue: Venue, kinds: readonly DueKind[], task: (due: DueWork) => void): Cancel =>
-  bus.on('due', ({ venue: where, due }) => {
-    if (where === venue && kinds.some((kind) => due[kind])) task(due);
+export const whenDue = (gateway: Pick<Gateway, 'bus'>, venue: Venue, kinds: readonly DueKind[], task: (due: DueWork) => void): Cancel =>
+  onVenue(gateway, venue, 'due', ({ due }) => {
+    if (kinds.some((kind) => due[kind])) task(due);
   });
 
 /** Expires prepared orders, and releases the spending reserved by unsent changes of resting orders. Runs on every replica; row updates make it safe. The returned function stops it. */

@@ -1,154 +1,255 @@
-import { requireDelegate } from '../access/agent-status.js';
 import type { AgentCaller } from '../access/caller.js';
-import { getOrder } from '../account/list-orders.js';
-import { checkMarket } from '../domain/agent.js';
+import type { SwitchMode, WalletMode } from '../ports/stores/switches.js';
+import { capExceeded } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { Hex } from '../types.js';
-import { requireSession } from './check-order.js';
-import { describeUnfilled, type PreparedOrder, tooManyUnsent } from './find-order.js';
-import { fingerprintOf, isSameRequest, orderMarket, readOpening, type OrderRequest } from './order-request.js';
-import type { Draft, KnownOrder, Placed } from '../ports/stores/orders.js';
-import { prepareOpening, refusalOf, type DraftedWrite } from './prepare-order.js';
-import { transactionOf } from './prepare-transaction.js';
-import { draftReduction } from './reduce-order.js';
-import { tagsIn } from './tag.js';
+import type { QueuedJob, QueuedOrder, Relayer } from '../ports/relayer.js';
+import type { Draft, KnownOrder, NotPlaced } from '../ports/stores/orders.js';
+import type { BotOrder, RelayedLeg, RelayPurpose, SignedAction, LaneProblem } from '../ports/stores/relay.js';
+import type { Hex, Address } from '../types.js';
+import { describeUnfilled, tooManyUnsent, type PreparedOrder } from './find-order.js';
+import { freshFunds } from './opening-funds.js';
+import { fingerprintOfCall } from './order-request.js';
+import { collateralAt } from './position-order.js';
+import type { CheckedDraft, CheckedOrder } from './prepare-order.js';
+import type { PreparedTransaction, PreparedWrite } from './prepare-transaction.js';
+import { shortage } from './refuse-revert.js';
 
-/**
- * Checks, simulates and stores an order, and returns it with the transaction that places it. A clientId is idempotent per trader: repeated and
- * concurrent requests return the same order.
- */
-export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<PreparedOrder> {
-  const { clientId } = request;
-  const known = clientId === undefined ? null : await gateway.store.orders.findByClientId(venue.definition.slug, caller.trader, clientId);
-  if (known !== null) return answerKnown(gateway, venue, caller, request, known);
-  const made = await draft(gateway, venue, caller, request);
-  return withOthers(gateway, venue, caller, made, async () =>
-    answerPlaced(gateway, venue, caller, request, made, await gateway.store.orders.place(made.draft)),
-  );
+export const TRADE_BUSY = 'Another order is executing on this position; retry in a moment.';
+
+/** One request of an order, checked and simulated. */
+export interface LegToPlace extends Pick<CheckedOrder, 'write'>, Pick<RelayedLeg, 'owed'> {
+  /** Null for a TP/SL that is no order of its own. */
+  readonly draft: CheckedDraft | null;
+  /** What the relayer needs to derive the call again before it signs; absent for a leg that is held back, and where the agent sends. */
+  readonly context?: unknown;
 }
 
-interface Made extends DraftedWrite {
-  /** Other orders created by the same transaction. */
-  readonly others?: readonly Draft[];
+export interface OrderToPlace {
+  /** At least one. The relayer sends each in a transaction of its own; those of an agent are one transaction. */
+  readonly legs: readonly LegToPlace[];
+  /** Of the first leg. */
+  readonly clientId?: string | null;
+  /** Hash of the client's request; absent: of the call. */
+  readonly fingerprint?: Hex;
+  /** Where the sender is the relayer: why it sends, and what is stored of the bot's order. */
+  readonly relayed?: { readonly action: SignedAction; readonly purpose?: RelayPurpose; readonly record: BotOrder | null };
 }
 
-/**
- * Stores the other orders of a transaction before the first, which alone has the clientId, so that a client that sees the first sees all of
- * them. If the first is not placed, the others are given up; their transaction was never returned.
- */
-async function withOthers(
-  gateway: Gateway,
-  venue: Venue,
-  caller: AgentCaller,
-  { others = [], write: { transaction } }: Made,
-  place: () => Promise<PreparedOrder>,
-): Promise<PreparedOrder> {
-  const stored: KnownOrder[] = [];
-  const giveUp = async (): Promise<void> => {
-    const { slug } = venue.definition;
-    for (const { id } of stored) await gateway.store.orders.giveUp(slug, caller.trader, id, venue.clock.now());
-  };
-  try {
-    for (const other of others) {
-      const placed = await gateway.store.orders.place(other);
-      if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
-      if (placed.kind !== 'placed') throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
-      stored.push(placed.stored);
+export type Placement =
+  | {
+      readonly kind: 'placed';
+      /** The id by which the client knows it. */
+      readonly oid: bigint;
+      /** The order of each leg; null for a leg that is none. */
+      readonly orders: readonly (KnownOrder | null)[];
+      /** Without legs held back; none where the agent sends. */
+      readonly jobs: readonly QueuedJob[];
     }
-    const answer = await place();
-    if (stored.length === 0) return answer;
-    if (answer.transaction?.data === transaction.data) return { ...answer, others: stored.map((other) => describeUnfilled(venue, other)) };
-    await giveUp();
-    return answer;
-  } catch (error) {
-    await giveUp();
-    throw error;
+  /** The clientId is that of another order; nothing was stored. */
+  | { readonly kind: 'known'; readonly stored: KnownOrder };
+
+/**
+ * Stores an order of either API: an agent gets its transaction and sends it; for the relayer its jobs are stored with it. Everything that
+ * decides (clientId, unsent orders, spending cap, the operator's rules, funds) is checked in the transaction that stores it. Throws the
+ * refusal of the first leg that is not placed; then nothing is.
+ */
+export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCaller, order: OrderToPlace): Promise<Placement> {
+  const refreshed = new Set<number>();
+  let drafts = draftsOf(gateway, order);
+  for (;;) {
+    const placed = await store(gateway, venue, caller, order, drafts);
+    if (placed.kind === 'placed') return placed;
+    const { at, why } = placed;
+    if (why.kind === 'known') return why;
+    const [draft, leg] = [drafts[at], order.legs[at]];
+    if (!draft || !leg) throw new TypeError('a leg without an order cannot be refused');
+    if (why.kind !== 'short' || refreshed.has(at)) throw refusalOf(venue, { ...leg, draft }, why);
+    // The figures that were insufficient may be a second old: they are read again, once.
+    refreshed.add(at);
+    const funds = await fundsNow(venue, draft, why.askedAt);
+    drafts = drafts.map((each, index) => (index === at ? { ...draft, funds } : each));
   }
 }
 
-const draft = (gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> =>
-  (request.reduceOnly ? draftReduction : draftOpening)(gateway, venue, caller, request);
-
-async function draftOpening(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Made> {
-  const market = orderMarket(venue, request);
-  checkMarket(caller.scope, market.symbol);
-  // Checked before the figures: a closed market may have no price, a disabled one no valid leverage.
-  requireSession(venue, market, request.type);
-  const { draft, write } = await prepareOpening(gateway, venue, caller, readOpening(venue, market, request), {
-    clientId: request.clientId ?? null,
-    fingerprint: fingerprintOf(gateway, venue, request),
-  });
-  return { draft, write };
-}
-
-/** A concurrent request with the same clientId may have been stored first; then its order is returned. */
-async function answerPlaced(
+/** For an order without a clientId. */
+export async function placeUnnamed(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
-  request: OrderRequest,
-  made: Made,
-  placed: Placed,
-): Promise<PreparedOrder> {
-  if (placed.kind === 'placed') return { order: describeUnfilled(venue, placed.stored), transaction: made.write.transaction };
-  if (placed.kind === 'known') return answerKnown(gateway, venue, caller, request, placed.stored);
-  throw refusalOf(venue, made, placed);
+  order: OrderToPlace,
+): Promise<Extract<Placement, { kind: 'placed' }>> {
+  const placed = await placeOrder(gateway, venue, caller, order);
+  if (placed.kind === 'known') throw new TypeError('an order without a clientId cannot be known');
+  return placed;
 }
 
-/** Returns the same transaction while it is valid, a new one if it expired unsent, none once it was sent. */
-async function answerKnown(
+/** A placed order of an agent, as it is answered. */
+export function describePlaced(
+  venue: Venue,
+  { orders }: Pick<Extract<Placement, { kind: 'placed' }>, 'orders'>,
+  { transaction }: PreparedWrite,
+): PreparedOrder {
+  const [order, ...others] = orders.flatMap((stored) => (stored === null ? [] : [describeUnfilled(venue, stored)]));
+  if (!order) throw new TypeError('nothing was placed');
+  return { order, transaction, ...(others.length > 0 && { others }) };
+}
+
+/** What is stored of each leg. */
+export const draftsOf = (gateway: Gateway, { legs, clientId = null, fingerprint }: OrderToPlace): readonly (Draft | null)[] =>
+  legs.map(
+    ({ draft, write }, at) =>
+      draft && {
+        ...draft,
+        order: { ...draft.order, clientId: at === 0 ? clientId : null },
+        fingerprint: fingerprint ?? fingerprintOfCall(gateway, write.inner),
+      },
+  );
+
+async function store(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
-  request: OrderRequest,
-  known: KnownOrder,
-): Promise<PreparedOrder> {
-  const { id, order, hashes, transaction, agent } = known;
-  if (!isSameRequest(gateway, venue, request, known.fingerprint))
-    throw new GatewayError('IDEMPOTENCY_CONFLICT', { clientId: request.clientId ?? '', id: id.toString() });
-  const isUnsent = hashes.length === 0 && (order.status === 'prepared' || order.status === 'expired');
-  const now = venue.clock.now();
-  const isExpired = order.status === 'expired' || (order.expiresAt ?? 0) <= now;
-  if (isUnsent && isExpired) return renew(gateway, venue, caller, request, known);
-  await requireDelegate(venue, caller);
-  // The transaction is for the agent it was prepared for; another agent gets its own after this one expired.
-  const isOwn = isUnsent && agent === caller.agent;
-  const again = isOwn && transaction !== null && order.expiresAt !== null ? transactionOf(venue, transaction, order.expiresAt) : null;
-  const others = isOwn && transaction !== null ? await othersOf(gateway, venue, caller, known, transaction.data) : [];
+  { legs, relayed }: OrderToPlace,
+  drafts: readonly (Draft | null)[],
+): Promise<QueuedOrder> {
+  if (relayed) {
+    const { action, purpose, record } = relayed;
+    const sent = legs.map(({ write: { transaction }, context, owed }, at): RelayedLeg => ({
+      draft: drafts[at] ?? null,
+      request: context === undefined ? null : requestOf(caller, { action, transaction, context, ...(purpose && { purpose }) }),
+      ...(owed && { owed }),
+    }));
+    return relayerOf(venue).place({ legs: sent, record });
+  }
+  const [first, ...others] = drafts.flatMap((draft) => draft ?? []);
+  if (!first) throw new TypeError('an agent places orders only');
+  const placed = await gateway.store.orders.place(first, others);
+  if (placed.kind !== 'placed') return { kind: 'refused', at: 0, why: placed };
+  return { kind: 'placed', oid: placed.stored.id, orders: [placed.stored, ...placed.others], jobs: [] };
+}
+
+export function relayerOf({ relayer, definition }: Venue): Relayer {
+  if (relayer === null) throw new GatewayError('CHAIN_READ_ONLY', { chain: definition.slug });
+  return relayer;
+}
+
+/** Used if the node cannot estimate: more than any trading call takes. */
+const FALLBACK_GAS = 3_000_000n;
+
+export interface RelayedTransaction {
+  readonly action: SignedAction;
+  readonly transaction: Pick<PreparedTransaction, 'data' | 'gas' | 'expiresAt'>;
+  /** Lets the relayer derive the call again before it signs. */
+  readonly context: unknown;
+  readonly purpose?: RelayPurpose;
+}
+
+/** The relayer's request without its order. */
+export const requestOf = (
+  { trader, sender }: AgentCaller,
+  { action, transaction, context, purpose = 'action' }: RelayedTransaction,
+): NonNullable<RelayedLeg['request']> => ({
+  trader,
+  wallet: sender,
+  purpose,
+  parent: action.id,
+  data: transaction.data,
+  gas: transaction.gas === null ? FALLBACK_GAS : BigInt(transaction.gas),
+  context,
+  notAfter: transaction.expiresAt,
+});
+
+/** Why the store did not place an order, as the answer to its client. */
+export function refusalOf(
+  venue: Venue,
+  { draft, write }: Pick<LegToPlace, 'write'> & { readonly draft: Draft },
+  refused: NotPlaced,
+): Error {
+  switch (refused.kind) {
+    case 'known':
+      return new TypeError('what a taken clientId means is decided by the API');
+    case 'over-cap':
+      return draft.spend?.capUsd
+        ? capExceeded(draft.spend.capUsd, refused.spentUsd, draft.spend.usd)
+        : new TypeError('the store reported an exceeded cap, but the order has none');
+    case 'too-many':
+      return tooManyUnsent(venue, refused.earliestExpiry);
+    case 'busy':
+      return new GatewayError('UNSUPPORTED', { reason: TRADE_BUSY });
+    case 'short':
+      return shortage(venue, draft.order.trader, {
+        ...leftOf(fundsOf(draft), refused),
+        collateral: collateralAt(venue, draft.order),
+        inner: write.inner,
+      });
+  }
+}
+
+type Funds = NonNullable<Draft['funds']>;
+
+function fundsOf({ funds }: Draft): Funds {
+  if (funds === undefined) throw new TypeError('an order that takes nothing cannot be short of funds');
+  return funds;
+}
+
+async function fundsNow(venue: Venue, draft: Draft, now: number): Promise<Funds> {
+  const funds = fundsOf(draft);
+  const { address } = collateralAt(venue, draft.order);
+  return { ...funds, ...(await freshFunds(venue, draft.order.trader, address, { since: funds.askedAt, now })) };
+}
+
+/** The trader's funds left after openings that are not mined yet, as reported to a client. */
+function leftOf(funds: Funds, unmined: { readonly takes: bigint; readonly amount: bigint }) {
+  const left = (have: bigint, taken: bigint): bigint => (have > taken ? have - taken : 0n);
+  const isAllowed = unmined.amount + funds.amount <= funds.allowance;
   return {
-    order: await getOrder(gateway, venue, caller, id.toString()),
-    transaction: again,
-    ...(others.length > 0 && { others: others.map((other) => describeUnfilled(venue, other)) }),
+    amount: isAllowed ? funds.takes : funds.amount,
+    balance: left(funds.balance, unmined.takes),
+    allowance: left(funds.allowance, unmined.amount),
   };
 }
 
-/** The other orders created by the calldata of an order. */
-async function othersOf(
-  { store }: Gateway,
-  { definition }: Venue,
-  { trader }: AgentCaller,
-  { id }: KnownOrder,
-  data: Hex,
-): Promise<KnownOrder[]> {
-  const tags = tagsIn(data);
-  if (tags.length < 2) return [];
-  return (await store.orders.tagged(definition.slug, trader, tags)).filter((other) => other.id !== id);
+export interface RelayedWrite extends Omit<RelayedTransaction, 'transaction'> {
+  readonly write: PreparedWrite;
+  readonly orderId: bigint | null;
+  /** For a cancel: if the same one is already pending, it is awaited instead of sent twice. */
+  readonly isOnce?: boolean;
 }
 
-async function renew(
-  gateway: Gateway,
+/** Adds a transaction without an order of its own to the relayer's queue; resolves when the job is stored. */
+export const sendWrite = (
   venue: Venue,
   caller: AgentCaller,
-  request: OrderRequest,
-  { id, order }: KnownOrder,
-): Promise<PreparedOrder> {
-  const { slug } = venue.definition;
-  const made = await draft(gateway, venue, caller, request);
-  if (order.status === 'prepared') await gateway.store.orders.expire(slug, venue.clock.now());
-  return withOthers(gateway, venue, caller, made, async () => {
-    const placed = await gateway.store.orders.renew(slug, id, made.draft);
-    if (placed.kind !== 'moved-on') return answerPlaced(gateway, venue, caller, request, made, placed);
-    return { order: await getOrder(gateway, venue, caller, id.toString()), transaction: null };
-  });
+  { write: { transaction }, orderId, isOnce = false, ...relayed }: RelayedWrite,
+): Promise<QueuedJob> => relayerOf(venue).send({ ...requestOf(caller, { ...relayed, transaction }), orderId, isOnce });
+
+/** Refuses an action that could not be sent now: the trader can react to a refusal, but not to an order that waits unseen. */
+export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {
+  const closed = relayer && closedText(relayer.walletMode(sender));
+  if (closed !== null) throw new GatewayError('UNSUPPORTED', { reason: closed });
+  const problem = relayer?.laneProblem(sender) ?? null;
+  if (problem !== null) throw new GatewayError('UNSUPPORTED', { reason: laneProblemText(problem, clock.now()) });
+}
+
+/** For work that can be retried later: the lane is neither blocked nor switched off. */
+export const takesWork = (relayer: Relayer, wallet: Address): boolean =>
+  relayer.walletMode(wallet).mode === 'running' && relayer.laneProblem(wallet) === null;
+
+/** Why, since when, and when to retry. */
+function laneProblemText({ reason, since }: LaneProblem, now: number): string {
+  const seconds = Math.max(0, Math.round((now - since) / 1000));
+  return `Not sent: the relayer cannot send now, because ${reason}, since ${new Date(since).toISOString()} (${seconds} s). It tries again every second; sign and send the action again in a moment.`;
+}
+
+const DOES: Readonly<Record<Exclude<SwitchMode, 'running'>, string>> = {
+  paused: 'is paused by its operator',
+  draining: 'finishes what it has and takes nothing new',
+};
+
+/** The refusal for new requests; null while they are accepted. */
+export function closedText({ mode, reason }: WalletMode): string | null {
+  if (mode === 'running') return null;
+  const why = reason === null ? '' : `: ${reason}`;
+  return `The relayer ${DOES[mode]}${why}. Nothing was sent; orders and positions can be managed from the trader's own wallet meanwhile.`;
 }

@@ -1,10 +1,8 @@
 import type { AgentCaller } from '../access/caller.js';
 import { tradePricing, type TradePricing } from '../account/trade-pricing.js';
-import { marketName } from '../account/describe-order.js';
+import { marketName, type Collateral } from '../domain/market.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
-import type { Collateral } from '../domain/market.js';
-import { newlyPrepared, type Order, type OrderAction } from '../domain/order.js';
-import type { CancelReason } from '../domain/pricing/cancel-reason.js';
+import { newlyPrepared, type Order, type OrderAction, type CancelReason } from '../domain/order.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P, type PriceContext } from '../domain/pricing/execution-price.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
@@ -12,12 +10,9 @@ import { PriceRangeError } from '../domain/pricing/exposure.js';
 import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
 import { clampStopLoss } from '../domain/pricing/pnl.js';
 import { GatewayError } from '../errors.js';
-import type { Gateway, Venue } from '../gateway.js';
-import { PRICE_DECIMALS } from './exact-units.js';
+import type { Venue } from '../gateway.js';
+import { PRICE_DECIMALS, currentPrice } from './order-request.js';
 import type { HeldPosition, PositionFigures } from './find-position.js';
-import { fingerprintOfCall, currentPrice } from './order-request.js';
-import type { KnownOrder } from '../ports/stores/orders.js';
-import { tooManyUnsent } from './find-order.js';
 import { reasonOf } from './precheck-callback.js';
 import type { PreparedWrite } from './prepare-transaction.js';
 
@@ -55,29 +50,6 @@ export function positionOrder(
 /** The slippage of a close without its own slippage. */
 export const closingSlippage = ({ slippageP }: PositionFigures): bigint => slippageP || DEFAULT_CLOSING_SLIPPAGE_P;
 
-/** Stores the order atomically. Spending is not counted, because it opens no exposure. */
-export async function placeChange(
-  gateway: Gateway,
-  venue: Venue,
-  { agent }: AgentCaller,
-  order: Order,
-  { handedOut, inner }: PreparedWrite,
-): Promise<KnownOrder> {
-  const { store, orders } = gateway;
-  const placed = await store.orders.place({
-    ...handedOut,
-    chain: venue.definition.slug,
-    agent,
-    order,
-    fingerprint: fingerprintOfCall(gateway, inner),
-    spend: null,
-    maxUnsent: orders.maxUnsent,
-  });
-  if (placed.kind === 'placed') return placed.stored;
-  if (placed.kind === 'too-many') throw tooManyUnsent(venue, placed.earliestExpiry);
-  throw new TypeError(`an order without clientId and spending cannot be ${placed.kind}`);
-}
-
 /** 1e18; trades from before v10 store no token size on chain, so it is computed from the opening. */
 export function tokensHeld({ feed }: Venue, figures: PositionFigures): bigint {
   const { sizeToken, collateralIndex, openPrice } = figures;
@@ -86,7 +58,10 @@ export function tokensHeld({ feed }: Venue, figures: PositionFigures): bigint {
   return tokensAtOpen({ sizeCollateral: positionSizeCollateral(figures), openPrice, precision });
 }
 
-export function collateralAt(venue: Venue, { collateralIndex, pairIndex }: PositionFigures): Collateral {
+export function collateralAt(
+  venue: Venue,
+  { collateralIndex, pairIndex }: Pick<PositionFigures, 'collateralIndex' | 'pairIndex'>,
+): Collateral {
   const config = venue.feed.config();
   const found = config.collaterals.find(({ index }) => index === collateralIndex);
   if (!found) throw new GatewayError('NOT_READY', { reason: 'the collateral is not described yet', market: marketName(config, pairIndex) });

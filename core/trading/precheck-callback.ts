@@ -7,8 +7,7 @@ import { worstPrice } from '../domain/pricing/execution-price.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Hex } from '../types.js';
-import { PRICE_DECIMALS } from './exact-units.js';
-import { currentPrice, type Opening } from './order-request.js';
+import { PRICE_DECIMALS, currentPrice, type Opening } from './order-request.js';
 import type { OpeningFacts, OpeningQuestion } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
 

@@ -1,29 +1,25 @@
 import type { AgentCaller } from '../access/caller.js';
-import type { CloseIntent, DecreaseIntent, OpenIntent, OpenTerms } from '../domain/intent.js';
+import type { OpenIntent, OpenTerms } from '../domain/intent.js';
 import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import type { Leg } from '../domain/relay/exchange-order.js';
-import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { marketName } from '../account/describe-order.js';
+import { marketName } from '../domain/market.js';
 import type { PositionFigures } from './find-position.js';
-import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening } from './order-request.js';
+import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening, invalid } from './order-request.js';
 import { decimal, formatDecimal, round } from '../domain/decimal.js';
 import { tradingFee } from '../domain/pricing/fees.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
-import type { Draft } from '../ports/stores/orders.js';
-import { closingSlippage, positionOrder, tokensHeld } from './position-order.js';
-import { invalid } from './exact-units.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
-import { draftOf, MAX_UNSENT, prepareOpening, type DraftedWrite, type Instead } from './prepare-order.js';
+import { prepareClosings, prepareOpening, requireClosable, type Instead, type CheckedDraft, type CheckedOrder } from './prepare-order.js';
 
 /** One leg of an exchange order, checked and simulated but not stored. */
 export interface PreparedLeg {
   readonly leg: Leg;
   readonly write: PreparedWrite;
   /** null for a protection: it is no order of ours. */
-  readonly draft: Draft | null;
+  readonly draft: CheckedDraft | null;
 }
 
 /** What a leg is prepared with: the trader's positions, and the database's time when they were read. */
@@ -48,7 +44,10 @@ export async function prepareLeg(
   }
   const position = positions.find(({ tradeIndex }) => tradeIndex === intent.tradeIndex);
   if (!position) throw new GatewayError('POSITION_NOT_FOUND', { id: String(intent.tradeIndex) });
-  return { leg, ...(await prepareClosing(gateway, venue, caller, { intent, position })) };
+  requireClosable(venue, caller, position);
+  if (intent.kind === 'decrease') checkPart(venue, position, intent.collateralDelta);
+  const [prepared] = await prepareClosings(gateway, venue, caller, [{ intent, position }]);
+  return { leg, ...prepared };
 }
 
 /** Prepares the leg as a replacement of a resting order: one transaction does both, which frees the order's collateral. */
@@ -69,7 +68,7 @@ function prepareRelayed(
   caller: AgentCaller,
   { sizeBase }: Leg,
   { intent, instead, askedAt }: { readonly intent: OpenIntent; readonly instead: Instead | null; readonly askedAt: number },
-): Promise<DraftedWrite> {
+): Promise<CheckedOrder> {
   if (intent.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
   return prepareOpening(gateway, venue, caller, openingOf(venue, intent, sizeBase), { relayed: { askedAt }, instead });
 }
@@ -116,43 +115,6 @@ export const termsOf = ({
   slippageP,
   ...(referrer && { referrer }),
 });
-
-/** A close by the relayer, of one trade as a whole or in part. */
-async function prepareClosing(
-  gateway: Gateway,
-  venue: Venue,
-  caller: AgentCaller,
-  { intent, position }: { readonly intent: CloseIntent | DecreaseIntent; readonly position: PositionFigures },
-): Promise<DraftedWrite> {
-  const market = marketName(venue.feed.config(), position.pairIndex);
-  checkMarket(caller.scope, market);
-  const session = venue.feed.session(position.pairIndex, venue.clock.now());
-  if (session === 'closed') throw new GatewayError('MARKET_CLOSED', { market, session });
-  if (intent.kind === 'decrease') checkPart(venue, position, intent.collateralDelta);
-  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
-  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
-  const order = positionOrder(caller, position, partOf(venue, intent, position), times);
-  // The contract accepts one pending order per trade: a second one would be mined in vain.
-  return {
-    write,
-    draft: { ...draftOf(gateway, venue, caller, { order, write, spend: null }), maxUnsent: MAX_UNSENT, soleOn: position.tradeIndex },
-  };
-}
-
-function partOf(venue: Venue, intent: CloseIntent | DecreaseIntent, position: PositionFigures): Parameters<typeof positionOrder>[2] {
-  const { leverage } = position;
-  const sizeToken = tokensHeld(venue, position);
-  const collateralAmount = intent.kind === 'close' ? position.collateralAmount : intent.collateralDelta;
-  const [size, whole] = [positionSizeCollateral({ collateralAmount, leverage }), positionSizeCollateral(position)];
-  return {
-    action: intent.kind,
-    leverage,
-    collateralAmount,
-    sizeCollateral: size,
-    sizeToken: intent.kind === 'close' || whole === 0n ? sizeToken : (sizeToken * size) / whole,
-    slippageP: intent.slippageP ?? closingSlippage(position),
-  };
-}
 
 /** A partial close worth less than its fee would be mined and then canceled by the contract, which wastes gas. */
 function checkPart(venue: Venue, position: PositionFigures, collateralAmount: bigint): void {

@@ -1,33 +1,36 @@
 import type { AgentCaller } from '../access/caller.js';
-import type { OpenTerms } from '../domain/intent.js';
-import type { Collateral } from '../domain/market.js';
-import { newlyPrepared, type Order, type OrderStatus } from '../domain/order.js';
-import { capExceeded, utcDay } from '../domain/agent.js';
+import { marketName } from '../domain/market.js';
+import { checkMarket, utcDay, checkLeverage } from '../domain/agent.js';
+import type { CloseIntent, DecreaseIntent, OpenTerms, Intent } from '../domain/intent.js';
+import { newlyPrepared, type Order, type OrderType } from '../domain/order.js';
+import { positionSizeCollateral, collateralToUsd } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { checkOpening, checkScope, notionalUsd, requireTradable } from './check-order.js';
-import { fingerprintOfCall, type Opening } from './order-request.js';
-import type { Draft, NotPlaced } from '../ports/stores/orders.js';
-import type { Hex } from '../types.js';
-import { tooManyUnsent } from './find-order.js';
+import type { Draft } from '../ports/stores/orders.js';
+import type { PositionFigures } from './find-position.js';
+import { knownFunds } from './opening-funds.js';
+import { type Opening, LEVERAGE_DECIMALS, type OrderMarket } from './order-request.js';
+import { closingSlippage, positionOrder, tokensHeld, type PositionPart } from './position-order.js';
 import { callbackQuestion, refuseCallback } from './precheck-callback.js';
-import { shortage } from './refuse-revert.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
-import { freshFunds, knownFunds } from './opening-funds.js';
 import { openingGuard } from './rules-of-opening.js';
+import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.js';
+import { minOpeningCollateral } from '../domain/pricing/fees.js';
+import type { Address } from '../types.js';
+import { encodeIntent } from './encode-intent.js';
+import { wouldRevert } from './refuse-revert.js';
+
+/** What will be stored of an order; a fingerprint is added then. */
+export type CheckedDraft = Omit<Draft, 'fingerprint'>;
 
 /** An order that is checked and simulated but not stored. */
-export interface DraftedWrite {
+export interface CheckedOrder {
   readonly write: PreparedWrite;
-  readonly draft: Draft;
+  readonly draft: CheckedDraft;
 }
 
-const LIVE: ReadonlySet<OrderStatus> = new Set(['prepared', 'pending', 'open', 'timed_out']);
-export const CLOID_TAKEN = 'An order with this cloid is still open.';
-export const TRADE_BUSY = 'Another order is executing on this position; retry in a moment.';
-
 /** The relayer sends immediately: unsent orders are in its queue, not waiting for a client. */
-export const MAX_UNSENT = 10_000;
+const MAX_UNSENT_RELAYED = 10_000;
 
 /** The resting order that is replaced. */
 export interface Instead {
@@ -38,9 +41,6 @@ export interface Instead {
 }
 
 export interface OpeningOptions {
-  readonly clientId?: string | null;
-  /** Of the client's request; absent: of the call. */
-  readonly fingerprint?: Hex;
   /** The relayer sends it: then the operator's rules apply, and funds are counted with all openings under way when the order is stored. */
   readonly relayed?: { readonly askedAt: number };
   readonly instead?: Instead | null;
@@ -52,8 +52,8 @@ export async function prepareOpening(
   venue: Venue,
   caller: AgentCaller,
   opening: Opening,
-  { clientId = null, fingerprint, relayed, instead = null }: OpeningOptions,
-): Promise<DraftedWrite> {
+  { relayed, instead = null }: OpeningOptions = {},
+): Promise<CheckedOrder> {
   const { collateral, terms } = opening;
   const { agent, trader, scope } = caller;
   checkScope(caller, opening);
@@ -70,15 +70,15 @@ export async function prepareOpening(
   ]);
   refuseCallback(venue, opening, write);
   const now = venue.clock.now();
-  const order = preparedOrder(caller, opening, { clientId, now, expiresAt: write.transaction.expiresAt });
+  const order = preparedOrder(caller, opening, { now, expiresAt: write.transaction.expiresAt });
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(now) };
   const spend = { account, usd: notionalUsd(opening), capUsd: scope.dailySpendCapUsd };
-  const draft = draftOf(gateway, venue, caller, { order, write, spend, fingerprint });
+  const draft = draftOf(gateway, venue, caller, { order, write, spend });
   if (!relayed || held === null) return { write, draft };
   const guard = openingGuard(gateway, venue, trader, terms, instead?.tradeIndex ?? null);
   const amount = terms.collateralAmount;
   const funds = { collateralIndex: collateral.index, amount, takes: takenBy(terms, instead), askedAt: relayed.askedAt, ...held };
-  return { write, draft: { ...draft, maxUnsent: MAX_UNSENT, guard, funds } };
+  return { write, draft: { ...draft, guard, funds } };
 }
 
 function takenBy({ collateralIndex, collateralAmount }: OpenTerms, instead: Instead | null): bigint {
@@ -86,30 +86,28 @@ function takenBy({ collateralIndex, collateralAmount }: OpenTerms, instead: Inst
   return freed > collateralAmount ? 0n : collateralAmount - freed;
 }
 
+interface Ordered extends Pick<Draft, 'order' | 'spend'> {
+  readonly write: Pick<PreparedWrite, 'handedOut'>;
+}
+
 export const draftOf = (
-  gateway: Gateway,
+  { orders }: Gateway,
   { definition }: Venue,
-  { agent }: AgentCaller,
-  {
-    order,
-    write,
-    spend,
-    fingerprint,
-  }: Pick<Draft, 'order' | 'spend'> & { readonly write: PreparedWrite; readonly fingerprint?: Hex | undefined },
-): Draft => ({
+  { agent, mode }: AgentCaller,
+  { order, write, spend }: Ordered,
+): CheckedDraft => ({
   ...write.handedOut,
   chain: definition.slug,
   agent,
   order,
-  fingerprint: fingerprint ?? fingerprintOfCall(gateway, write.inner),
   spend,
-  maxUnsent: gateway.orders.maxUnsent,
+  maxUnsent: mode === 'relayed' ? MAX_UNSENT_RELAYED : orders.maxUnsent,
 });
 
 function preparedOrder(
   { trader }: AgentCaller,
   { terms, sizeBase, sizeCollateral, isPriceGiven, storedSl }: Opening,
-  { clientId, now, expiresAt }: { readonly clientId: string | null; readonly now: number; readonly expiresAt: number },
+  { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
 ): Order {
   const { type, pairIndex, collateralIndex, long, leverage, collateralAmount, tp, slippageP } = terms;
   return {
@@ -124,92 +122,112 @@ function preparedOrder(
     price: terms.type === 'market' && !isPriceGiven ? 0n : terms.price,
     sl: storedSl,
     tradeIndex: null,
-    clientId,
+    clientId: null,
     ...newlyPrepared(now, expiresAt),
   };
 }
 
-interface Naming {
-  readonly clientId: string | null;
-  /** It replaces the order that may have this clientId. */
-  readonly isInstead: boolean;
+/** A close of a position, as a whole or in part. */
+export interface Closing {
+  readonly intent: CloseIntent | DecreaseIntent;
+  readonly position: PositionFigures;
+  /** Base units (1e18) that the client asked for; absent where it did not. */
+  readonly sizeBase?: bigint | undefined;
 }
 
-/** Stores the order of a leg; a refused draft is tried again if it can be mended. */
-export async function storeLeg<Stored extends { readonly kind: 'placed' }>(
+/** Closing is possible while the market is close-only, but not while it is closed. */
+export function requireClosable({ feed, clock }: Venue, { scope }: AgentCaller, { pairIndex }: PositionFigures): void {
+  const market = marketName(feed.config(), pairIndex);
+  checkMarket(scope, market);
+  const session = feed.session(pairIndex, clock.now());
+  if (session === 'closed') throw new GatewayError('MARKET_CLOSED', { market, session });
+}
+
+/** Checks and simulates closes of either API, all in one transaction and each an order of its own. */
+export async function prepareClosings(
+  gateway: Gateway,
   venue: Venue,
-  { draft, write }: DraftedWrite,
-  { clientId, isInstead }: Naming,
-  place: (draft: Draft) => Promise<Stored | NotPlaced>,
-): Promise<Stored> {
-  let next: Draft = { ...draft, order: { ...draft.order, clientId } };
-  for (let isFresh = false; ;) {
-    const placed = await place(next);
-    if (placed.kind === 'placed') return placed;
-    next = await mendDraft(venue, { draft: next, write }, placed, { isInstead, isFresh });
-    isFresh ||= placed.kind === 'short';
-  }
+  caller: AgentCaller,
+  closings: readonly [Closing, ...Closing[]],
+): Promise<readonly [CheckedOrder, ...CheckedOrder[]]> {
+  const [first, ...others] = closings;
+  for (const { position } of closings) requireClosable(venue, caller, position);
+  const intent = others.length === 0 ? first.intent : { kind: 'reduce' as const, parts: closings.map((closing) => closing.intent) };
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null, others: others.length });
+  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
+  const prepared = (closing: Closing, own: PreparedWrite): CheckedOrder => {
+    const order = positionOrder(caller, closing.position, partOf(venue, closing), times);
+    const draft = draftOf(gateway, venue, caller, { order, write: own, spend: null });
+    // The contract accepts one pending order per trade: a second one of the relayer would be mined in vain.
+    return { write: own, draft: caller.mode === 'relayed' ? { ...draft, soleOn: closing.position.tradeIndex } : draft };
+  };
+  return [
+    prepared(first, write),
+    ...others.map((closing, at) => prepared(closing, { ...write, handedOut: write.others[at] ?? write.handedOut })),
+  ];
 }
 
-/**
- * The draft to try next after a refusal; throws a refusal that stays. A cloid used by a past order stays with that order; ours is found by
- * the exchange record. A live order keeps its cloid, also against the same request sent twice at once, unless this leg replaces it.
- */
-export async function mendDraft(
-  venue: Venue,
-  { draft, write }: DraftedWrite,
-  refused: NotPlaced,
-  /** `isFresh`: the trader's funds were read again after the cached figures were insufficient. */
-  { isInstead, isFresh }: { readonly isInstead: boolean; readonly isFresh: boolean },
-): Promise<Draft> {
-  if (refused.kind === 'known' && (isInstead || !LIVE.has(refused.stored.order.status)))
-    return { ...draft, order: { ...draft.order, clientId: null } };
-  if (refused.kind !== 'short' || isFresh) throw refusalOf(venue, { draft, write }, refused);
-  const funds = fundsOf(draft);
-  const { address } = collateralOf(venue, funds.collateralIndex);
-  const fresh = await freshFunds(venue, draft.order.trader, address, { since: funds.askedAt, now: refused.askedAt });
-  return { ...draft, funds: { ...funds, ...fresh } };
-}
-
-/** Why the store did not place an order, as the answer to its client. */
-export function refusalOf(venue: Venue, { draft, write }: DraftedWrite, refused: NotPlaced): Error {
-  switch (refused.kind) {
-    case 'known':
-      return new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-    case 'over-cap':
-      return draft.spend?.capUsd
-        ? capExceeded(draft.spend.capUsd, refused.spentUsd, draft.spend.usd)
-        : new TypeError('the store reported an exceeded cap, but the order has none');
-    case 'too-many':
-      return tooManyUnsent(venue, refused.earliestExpiry);
-    case 'busy':
-      return new GatewayError('UNSUPPORTED', { reason: TRADE_BUSY });
-    case 'short': {
-      const funds = fundsOf(draft);
-      const collateral = collateralOf(venue, funds.collateralIndex);
-      return shortage(venue, draft.order.trader, { ...leftOf(funds, refused), collateral, inner: write.inner });
-    }
-  }
-}
-
-function fundsOf({ funds }: Draft): NonNullable<Draft['funds']> {
-  if (funds === undefined) throw new TypeError('an order that takes nothing cannot be short of funds');
-  return funds;
-}
-
-function collateralOf(venue: Venue, index: number): Collateral {
-  const found = venue.feed.config().collaterals.find((collateral) => collateral.index === index);
-  if (!found) throw new GatewayError('NOT_READY', { reason: 'the collateral is not described yet' });
-  return found;
-}
-
-/** The trader's funds left after openings that are not mined yet, as reported to a client. */
-function leftOf(funds: NonNullable<Draft['funds']>, unmined: { readonly takes: bigint; readonly amount: bigint }) {
-  const left = (have: bigint, taken: bigint): bigint => (have > taken ? have - taken : 0n);
-  const isAllowed = unmined.amount + funds.amount <= funds.allowance;
+function partOf(venue: Venue, { intent, position, sizeBase }: Closing): PositionPart {
+  const { leverage } = position;
+  const sizeToken = tokensHeld(venue, position);
+  const collateralAmount = intent.kind === 'close' ? position.collateralAmount : intent.collateralDelta;
+  const [sizeCollateral, whole] = [positionSizeCollateral({ collateralAmount, leverage }), positionSizeCollateral(position)];
   return {
-    amount: isAllowed ? funds.takes : funds.amount,
-    balance: left(funds.balance, unmined.takes),
-    allowance: left(funds.allowance, unmined.amount),
+    action: intent.kind,
+    leverage,
+    collateralAmount,
+    sizeCollateral,
+    sizeToken: intent.kind === 'close' || whole === 0n ? sizeToken : (sizeToken * sizeCollateral) / whole,
+    slippageP: intent.slippageP ?? closingSlippage(position),
+    ...(sizeBase !== undefined && { asked: { sizeBase, sizeCollateral } }),
   };
 }
+
+/** Decimals of published USD amounts; the contract uses 18. */
+const USD_DECIMALS = 6;
+
+/** Limit and stop orders may rest while the market is closed: the oracle is not asked before it opens again. */
+export function requireSession({ feed, clock }: Venue, { pair, symbol }: Pick<OrderMarket, 'pair' | 'symbol'>, type: OrderType): void {
+  const session = feed.session(pair.index, clock.now());
+  const mayRest = session === 'closed' && type !== 'market' && feed.config().tradingState === 'active';
+  if (session !== 'open' && !mayRest) throw new GatewayError('MARKET_CLOSED', { market: symbol, session });
+}
+
+export const requireTradable = (venue: Venue, opening: Opening): void => requireSession(venue, opening, opening.terms.type);
+
+/** Checks that do not depend on the state of the market. */
+export function checkOpening(opening: Opening, trader: Address, intent?: Intent): void {
+  const { terms, view, collateral } = opening;
+  const minimum = minOpeningCollateral(view.fees, view.collateral);
+  if (terms.collateralAmount < minimum) {
+    const usd = (amount: bigint): string => formatDecimal(round(decimal(collateralToUsd(amount, collateral), 18), USD_DECIMALS, 'half-up'));
+    const notional = positionSizeCollateral({ collateralAmount: minimum, leverage: terms.leverage });
+    throw new GatewayError('SIZE_BELOW_MINIMUM', {
+      collateralUsd: usd(terms.collateralAmount),
+      minCollateralUsd: usd(minimum),
+      leverage: formatDecimal(decimal(terms.leverage, LEVERAGE_DECIMALS)),
+      // Rounded up to the cent, so that an order of this value is large enough.
+      minNotionalUsd: formatDecimal(round(decimal(collateralToUsd(notional, collateral), 18), 2, 'up')),
+    });
+  }
+  checkLevels(opening, trader, intent);
+}
+
+/** Take profit and stop loss must be on the correct side of the price. */
+export function checkLevels({ terms }: Pick<Opening, 'terms'>, trader: Address, intent: Intent = { kind: 'open', ...terms }): void {
+  const { tp, sl, price, long } = terms;
+  const isWrong = (trigger: bigint, isAbove: boolean): boolean => trigger > 0n && (isAbove ? trigger <= price : trigger >= price);
+  const inner = () => encodeIntent(intent, trader);
+  if (isWrong(tp, long)) throw wouldRevert(inner(), 'TradeTpInvalid');
+  if (isWrong(sl, !long)) throw wouldRevert(inner(), 'TradeSlInvalid');
+}
+
+/** Scope checks that need no stored data; the spending cap is checked when the order is stored. */
+export function checkScope({ scope }: AgentCaller, { symbol, terms }: Opening): void {
+  checkMarket(scope, symbol);
+  checkLeverage(scope, decimal(terms.leverage, LEVERAGE_DECIMALS));
+}
+
+/** Notional in USD, rounded up so that rounding never exceeds a cap. */
+export const notionalUsd = ({ sizeCollateral, collateral }: Opening): Decimal =>
+  round(decimal(collateralToUsd(sizeCollateral, collateral), 18), USD_DECIMALS, 'up');

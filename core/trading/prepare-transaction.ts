@@ -2,16 +2,14 @@ import type { AgentCaller } from '../access/caller.js';
 import type { Intent } from '../domain/intent.js';
 import type { Collateral } from '../domain/market.js';
 import { fromNode } from '../ports/chain.js';
-import type { Gateway, Venue } from '../gateway.js';
+import { type Gateway, type Venue, requireAgreed, requireServed, serves } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
-import { encodeIntent, functionsOf, wrapFor } from './encode-intent.js';
+import { encodeIntent, functionsOf, wrapFor, appendTag } from './encode-intent.js';
 import { knownFacts, openingFacts } from './opening-check-cache.js';
 import { isUsual, learnGas, learnUsual, withCachedGas } from './gas-cache.js';
 import type { HandedOut } from '../ports/stores/orders.js';
 import { notTheDelegate, refusalOf, refuseShortage } from './refuse-revert.js';
 import type { OpeningFacts, OpeningQuestion, Simulation, SimulationResult } from '../ports/simulation.js';
-import { requireAgreed, requireServed, serves } from './require-served.js';
-import { appendTag } from './tag.js';
 import { requireDelegate } from '../access/agent-status.js';
 import { GatewayError } from '../errors.js';
 

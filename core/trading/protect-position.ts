@@ -1,5 +1,5 @@
 import type { AgentCaller } from '../access/caller.js';
-import { marketName } from '../account/describe-order.js';
+import { marketName } from '../domain/market.js';
 import { livePrice } from '../account/list-positions.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { ProtectIntent } from '../domain/intent.js';
@@ -9,7 +9,7 @@ import { markIn } from '../domain/pricing/exposure.js';
 import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { invalid, PRICE_DECIMALS } from './exact-units.js';
+import { invalid, PRICE_DECIMALS } from './order-request.js';
 import { isReverted } from './find-order.js';
 import type { PositionFigures } from './find-position.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';

@@ -8,9 +8,19 @@ import { GatewayError } from '../errors.js';
 import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
-import { checkOpening, checkScope, notionalUsd } from './check-order.js';
+import { checkOpening, checkScope, notionalUsd } from './prepare-order.js';
 import { encodeIntent } from './encode-intent.js';
-import { currentPrice, orderMarket, readOpening, type AskedOpening, type Opening, type OrderRequest } from './order-request.js';
+import {
+  currentPrice,
+  orderMarket,
+  readOpening,
+  type AskedOpening,
+  type Opening,
+  type OrderRequest,
+  LEVERAGE_DECIMALS,
+  PRICE_DECIMALS,
+  SIZE_DECIMALS,
+} from './order-request.js';
 import { predictCallback, reasonOf, viewAt } from './precheck-callback.js';
 import { openingFacts } from './opening-check-cache.js';
 import type { OpeningFacts } from '../ports/simulation.js';
@@ -20,7 +30,6 @@ import type { Session } from '../domain/market.js';
 import { tradingFee } from '../domain/pricing/fees.js';
 import { STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import { worstPrice } from '../domain/pricing/execution-price.js';
-import { LEVERAGE_DECIMALS, PRICE_DECIMALS, SIZE_DECIMALS } from './exact-units.js';
 
 const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 /** `AccountFacts.feeMultiplier` is 1e6, the pricing's 1e3. */

@@ -5,49 +5,28 @@ import { add, compare, round, subtract, ZERO, type Decimal } from '../domain/dec
 import { LEVEL_OF_TYPE, levelOf } from '../domain/level.js';
 import type { Level } from '../domain/chain-event.js';
 import { checkMarket } from '../domain/agent.js';
-import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { prepareClose, prepareCloses } from './close-position.js';
-import { exactUnits, invalid, priceUnits, SIZE_DECIMALS } from './exact-units.js';
-import { HAIR, isWhole, notWhole, prepareLevel, shownSize, type PreparedLevel } from './change-level.js';
-import { fingerprintOf, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
-import type { Draft } from '../ports/stores/orders.js';
-import type { PreparedWrite } from './prepare-transaction.js';
+import { planClose, prepareClose } from './close-position.js';
+import { exactUnits, invalid, priceUnits, SIZE_DECIMALS, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
+import { HAIR, isWhole, notWhole, prepareLevel, shownSize } from './change-level.js';
+import { prepareClosings, type CheckedOrder, type Closing } from './prepare-order.js';
 
 /**
  * A reduce-only order never opens a position. A market order closes opposite positions, oldest first, the last one possibly in part: the
  * contract answers each close separately, so each is an order of its own, all in one transaction. A limit or stop becomes the take profit
  * or stop loss of the position it closes as a whole.
  */
-export async function draftReduction(
-  gateway: Gateway,
-  venue: Venue,
-  caller: AgentCaller,
-  request: OrderRequest,
-): Promise<{ readonly draft: Draft; readonly others: readonly Draft[]; readonly write: PreparedWrite }> {
+export async function prepareReduction(gateway: Gateway, venue: Venue, caller: AgentCaller, request: OrderRequest): Promise<Reduced> {
   const market = orderMarket(venue, request);
   checkMarket(caller.scope, market.symbol);
   const opposite = await oppositeOf(gateway, venue, caller, request, market);
-  const prepare: typeof prepareMarket = request.type === 'market' ? prepareMarket : prepareWaiting;
-  const { order, others = [], write } = await prepare(gateway, venue, caller, { request, market, opposite });
-  const { maxUnsent } = gateway.orders;
-  const about = {
-    chain: venue.definition.slug,
-    agent: caller.agent,
-    fingerprint: fingerprintOf(gateway, venue, request),
-    spend: null,
-    maxUnsent,
-  };
-  return {
-    write,
-    draft: { ...write.handedOut, ...about, order: { ...order, clientId: request.clientId ?? null } },
-    others: write.others.flatMap((handedOut, at) => {
-      const other = others[at];
-      return other === undefined ? [] : [{ ...handedOut, ...about, order: other }];
-    }),
-  };
+  const prepare = request.type === 'market' ? prepareMarket : prepareWaiting;
+  return prepare(gateway, venue, caller, { request, market, opposite });
 }
+
+/** At least one. */
+type Reduced = readonly [CheckedOrder, ...CheckedOrder[]];
 
 interface Reduction {
   readonly request: OrderRequest;
@@ -62,31 +41,20 @@ async function prepareMarket(
   caller: AgentCaller,
   { request, market, opposite }: Reduction,
 ): Promise<Reduced> {
-  const price = request.price === undefined ? undefined : priceUnits('price', request.price);
-  const priced = (order: Order): Order => ({ ...order, price: price ?? 0n });
+  const expectedPrice = request.price === undefined ? undefined : priceUnits('price', request.price);
   const [first, ...others] = partsOf(request.size, opposite, market);
-  const asked = { slippage: request.slippage, expectedPrice: price };
-  if (others.length === 0) {
-    const { order, write } = await prepareClose(gateway, venue, caller, first.listed.id.toString(), { ...asked, size: first.size });
-    return { write, order: priced(order) };
-  }
-  const { orders, write } = await prepareCloses(
-    gateway,
-    venue,
-    caller,
-    [first, ...others].map(({ listed, size }) => ({
-      figures: { ...listed.position, tradeIndex: listed.tradeIndex },
-      request: { ...asked, size },
-    })),
-  );
-  const [order, ...rest] = orders.map(priced);
-  if (order === undefined) throw new TypeError('a reduce-only order without a position');
-  return { write, order, others: rest };
-}
-
-interface Reduced extends PreparedLevel {
-  /** Orders on further positions, created by the same transaction. */
-  readonly others?: readonly Order[];
+  const asked = { slippage: request.slippage, expectedPrice };
+  const closingOf = ({ listed: { position, tradeIndex }, size }: Part): Closing =>
+    planClose(venue, caller, { ...position, tradeIndex }, { ...asked, size });
+  const [head, ...rest] =
+    others.length === 0
+      ? ([await prepareClose(gateway, venue, caller, first.listed.id.toString(), { ...asked, size: first.size })] as const)
+      : await prepareClosings(gateway, venue, caller, [closingOf(first), ...others.map(closingOf)]);
+  const priced = ({ draft, write }: CheckedOrder): CheckedOrder => ({
+    write,
+    draft: { ...draft, order: { ...draft.order, price: expectedPrice ?? 0n } },
+  });
+  return [priced(head), ...rest.map(priced)];
 }
 
 interface Part {
@@ -128,7 +96,7 @@ async function prepareWaiting(
   venue: Venue,
   caller: AgentCaller,
   { request, market, opposite }: Reduction,
-): Promise<PreparedLevel> {
+): Promise<Reduced> {
   const level = LEVEL_OF_TYPE[request.type];
   if (level === null || request.price === undefined) throw invalid('price', `is required for a ${request.type} order`);
   const sizeOf = ({ position }: ListedPosition): Decimal => tradeSize(position, market.collateral);
@@ -138,7 +106,7 @@ async function prepareWaiting(
     others.length === 0
       ? first
       : await firstWithout(gateway, venue, caller, { level, among: [first, ...others], clientId: request.clientId });
-  return prepareLevel(gateway, venue, caller, chosen.id.toString(), { level, request: { ...request, price: request.price } });
+  return [await prepareLevel(gateway, venue, caller, chosen.id.toString(), { level, request: { ...request, price: request.price } })];
 }
 
 interface Choice {

@@ -4,7 +4,7 @@ import { positionOf, type Position } from '../account/list-positions.js';
 import type { Decimal } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { changeLeverage, type LeverageChange } from './change-leverage.js';
-import { triggerUnits } from './exact-units.js';
+import { triggerUnits } from './order-request.js';
 import { onPosition, type PositionFigures } from './find-position.js';
 import { storedSl } from './position-order.js';
 import type { PreparedTransaction } from './prepare-transaction.js';

@@ -4,12 +4,11 @@ import type { OrderReason } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Hex } from '../types.js';
 import { change } from '../indexer/chain-steps.js';
-import { NO_CHANGES } from '../indexer/changes.js';
-import type { ChainCursor } from '../ports/stores/tracking.js';
+import { NO_CHANGES, type ChainCursor } from '../ports/stores/tracking.js';
 import { carries } from './find-order.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import type { SeenTransaction } from '../ports/simulation.js';
-import { tagsIn } from './tag.js';
+import { tagsIn } from './encode-intent.js';
 
 const AT_ONCE = 512;
 /** Clients may report hashes that do not exist, so each round checks at most this many; the next round continues from there. */

@@ -5,7 +5,7 @@ import { collateralToUsd, entryBase } from '../../core/domain/pricing/size.js';
 import { GatewayError } from '../../core/errors.js';
 import type { LeverageSetting } from '../../core/ports/stores/exchange.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { referenceCollateral } from '../../core/markets/directory.js';
+import { referenceCollateral } from '../../core/domain/market.js';
 import type { Address, BlockHead } from '../../core/types.js';
 
 /** One trade of the contract in base units (1e18), prices (1e10) and USD (1e18). */

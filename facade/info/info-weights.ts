@@ -63,10 +63,3 @@ export function createScale({ access }: Pick<Gateway, 'access'>): Scale {
     },
   };
 }
-
-/** Weighs the reading, hashing and checking of an action by its length, independent of its signer. Throws when the address exceeds its limit. */
-export function weighAction({ access }: Pick<Gateway, 'access'>, address: string, bytes: number): Window {
-  const window = access.countActionWeight(address, 1 + Math.floor(bytes / BYTES_PER_WEIGHT));
-  refuseExceeded([window]);
-  return window;
-}

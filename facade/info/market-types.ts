@@ -5,7 +5,7 @@ import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { decimal } from '../../core/domain/decimal.js';
 import type { Venue } from '../../core/gateway.js';
 import { fundingSnapshot } from '../../core/markets/funding.js';
-import { referenceCollateral } from '../../core/markets/directory.js';
+import { referenceCollateral } from '../../core/domain/market.js';
 import { formatRate, formatTick, formatUsd, ZERO_TEXT } from '../format.js';
 import { coinPrice, type Asset, type Universe } from '../universe.js';
 import { assetContexts, livePoint } from './asset-contexts.js';

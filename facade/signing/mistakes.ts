@@ -1,6 +1,5 @@
 import type { Keccak } from '../../core/access/signature.js';
-import { actionHash, hashedBytes, join, uint64, vaultBytes, type HashExtras } from './action-hash.js';
-import { packMessage, type Packable } from './msgpack.js';
+import { actionHash, hashedBytes, join, uint64, vaultBytes, type HashExtras, packMessage, type Packable } from './action-hash.js';
 import { isArray, isObject, writeOrderedJson, type Json } from './ordered-json.js';
 import { createPhantomDigest, L1_DOMAIN, NETWORK_WORDS } from './phantom-agent.js';
 

@@ -1,6 +1,8 @@
-import type { Keccak } from '../../core/access/signature.js';
-import { join } from './action-hash.js';
+import type { Keccak, Crypto, RecoverableSignature } from '../../core/access/signature.js';
+import { join, actionHash, type HashExtras } from './action-hash.js';
 import { wordOf } from './user-signed.js';
+import type { Address } from '../../core/types.js';
+import type { Decoded, Form } from './canonical.js';
 
 /** The network the client signs for; nothing else of a signature depends on it. */
 export const NETWORK_WORDS = ['a', 'b'] as const;
@@ -32,4 +34,26 @@ export function createPhantomDigest(keccak: Keccak, { name, chainId }: PhantomDo
   );
   const type = text('Agent(string source,bytes32 connectionId)');
   return (connectionId, source) => keccak(join([Uint8Array.of(0x19, 0x01), domain, keccak(join([type, text(source), connectionId]))]));
+}
+
+/** A possible signer: the form and the network under which the signature is theirs. */
+export interface SignerCandidate {
+  readonly signer: Address;
+  readonly form: Form;
+  readonly network: NetworkWord;
+  readonly actionHash: Uint8Array;
+}
+
+export type RecoverSigners = (forms: Decoded<unknown>['forms'], extras: HashExtras, signature: RecoverableSignature) => SignerCandidate[];
+
+/** Recovers all possible signers of an L1 signature, likeliest first: two forms on two networks, so at most four recoveries. */
+export function createRecoverSigners({ keccak, recover }: Crypto): RecoverSigners {
+  const digest: PhantomDigest = createPhantomDigest(keccak);
+  return (forms, extras, signature) => {
+    const candidates = forms.flatMap(({ form, json }) => {
+      const hash = actionHash(keccak, json, extras);
+      return NETWORK_WORDS.map((network) => ({ signer: recover(digest(hash, network), signature), form, network, actionHash: hash }));
+    });
+    return candidates.filter((candidate): candidate is SignerCandidate => candidate.signer !== null);
+  };
 }

@@ -30,6 +30,7 @@ export type FillsOf = (oid: bigint) => readonly ShownFill[];
 export async function readOutcomes(work: TradeWork, outcomes: readonly (ItemOutcome | ModifyOutcome)[]): Promise<FillsOf> {
   const { gateway, venue, universe, caller } = work;
   const orders = outcomes.flatMap((outcome) => (outcome.kind === 'filled' ? outcome.orders : []));
+  if (orders.length === 0) return () => [];
   const account = { gateway, venue, universe, trader: caller.trader };
   const fills = await fillsOf(
     account,

@@ -1,7 +1,7 @@
 import type { OrderReason } from '../../core/domain/order.js';
 import type { TranslationRefusal } from '../../core/domain/relay/exchange-order.js';
 import type { ErrorDetails, GatewayError, WalletFigures } from '../../core/errors.js';
-import { TRADE_BUSY } from '../../core/trading/prepare-order.js';
+import { TRADE_BUSY } from '../../core/trading/place-order.js';
 import { decimal, formatDecimal, round } from '../../core/domain/decimal.js';
 import type { GuardRefusal } from '../../core/domain/relay/guardrails.js';
 

@@ -36,7 +36,11 @@ interface SignedBody {
 
 export type ReadBody = (action: SignedAction) => SignedBody | null;
 
-/** Parses the text of a stored action once, for its signature, its expiry and its calls; null if it is no action that an agent signs. */
+/**
+ * Parses the text of a stored action once, for its signature, its expiry and its calls; null if it is no action that an agent signs. The body
+ * was parsed when it arrived and its calls were derived when it was placed; both are done again here on purpose: the relayer signs only what
+ * follows from the stored text whose signature it has just recovered, never what memory or a row of the database says it means.
+ */
 export function createBodyReader(): ReadBody {
   const known = new WeakMap<SignedAction, SignedBody | null>();
   const parse = (text: string): SignedBody | null => {

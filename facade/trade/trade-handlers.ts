@@ -1,7 +1,7 @@
 import type { TradeWork } from './trade-work.js';
 import { requireDelegate } from '../../core/access/agent-status.js';
 import type { Gateway } from '../../core/gateway.js';
-import { requireLane } from './send/send-write.js';
+import { requireLane, closedText } from '../../core/trading/place-order.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
 import { batchModify, modify } from './modify.js';
 import { placeOrders } from './place.js';
@@ -11,7 +11,6 @@ import { createUniverses } from '../universe.js';
 import { orderMarket } from '../../core/trading/order-request.js';
 import { maxLeverageOf } from '../../core/domain/market.js';
 import { relayMargin } from './send/relay-margin.js';
-import { closedText } from '../../core/ports/stores/switches.js';
 import { TEXTS } from '../reply.js';
 import { ITEM_TEXTS } from './item-texts.js';
 

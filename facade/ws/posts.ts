@@ -4,10 +4,9 @@ import { refuseExceeded } from '../../core/access/limits.js';
 import type { OpenScope } from '../../core/observability/tracing.js';
 import type { Peer } from '../../core/stream/connection.js';
 import { ACTIONS } from '../actions/index.js';
-import { actionIn } from '../exchange-handler.js';
-import type { Exchange } from '../exchange.js';
+import { actionIn, type Exchange } from '../exchange.js';
 import { INFO_TYPES, type InfoHandler } from '../info/info-handler.js';
-import { weighAction } from '../info/info-weights.js';
+import { weighAction } from '../admit-action.js';
 import { isObject, readOrderedJson, type Json } from '../signing/ordered-json.js';
 import { errorText, postText, type ClientFrame, type PostResponse } from './frames.js';
 

@@ -1,4 +1,4 @@
-import type { Gateway, Venue } from '../../core/gateway.js';
+import { onVenue, type Gateway, type Venue } from '../../core/gateway.js';
 import type { Address, Cancel } from '../../core/types.js';
 import { createJournalHub, type JournalHub } from '../../core/stream/journal-stream.js';
 import { createShared, type Held } from '../../core/stream/shared.js';
@@ -76,8 +76,8 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
     readContext,
     contexts: contextsOnce(gateway, venue),
     onPrices: (ask, pairIndex) =>
-      gateway.bus.on('prices', (event) => {
-        if (event.venue === venue && (pairIndex === undefined || event.pairs.includes(pairIndex))) ask();
+      onVenue(gateway, venue, 'prices', ({ pairs }) => {
+        if (pairIndex === undefined || pairs.includes(pairIndex)) ask();
       }),
     size: () => counted.reduce((sum, { size }) => sum + size(), 0),
   };
@@ -86,13 +86,13 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
 /** Rates change with time alone, so nothing is cached for longer. */
 const OLDEST_MS = 1_000;
 
-function contextsOnce({ bus }: Gateway, venue: Venue): VenueFeeds['contexts'] {
+function contextsOnce(gateway: Gateway, venue: Venue): VenueFeeds['contexts'] {
   let known: { readonly contexts: readonly AssetContext[]; readonly at: number } | null = null;
-  const forget = (event: { readonly venue: Venue }): void => {
-    if (event.venue === venue) known = null;
+  const forget = (): void => {
+    known = null;
   };
-  bus.on('prices', forget);
-  bus.on('config', forget);
+  onVenue(gateway, venue, 'prices', forget);
+  onVenue(gateway, venue, 'config', forget);
   return ({ universe, day }) => {
     const at = venue.clock.now();
     if (known === null || at - known.at > OLDEST_MS) known = { contexts: assetContexts(venue, universe, day), at };
@@ -138,8 +138,8 @@ export function createAccountCache({ gateway, venue, journal, polls, trader }: A
       headsLeft = HEADS_AFTER;
       forget();
     }),
-    gateway.bus.on('head', (event) => {
-      if (event.venue !== venue || headsLeft === 0) return;
+    onVenue(gateway, venue, 'head', () => {
+      if (headsLeft === 0) return;
       headsLeft -= 1;
       forget();
     }),

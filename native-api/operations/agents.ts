@@ -4,7 +4,6 @@ import { deleteApiKey, issueApiKey, listApiKeys } from '../../core/access/api-ke
 import { venueOperation, type Operation } from '../operation.js';
 import {
   AgentReply,
-  AnyAddress,
   ApiKeyList,
   ApiKeyRemoval,
   ApiKeyRemovalReply,
@@ -14,6 +13,7 @@ import {
   RevocationReply,
   RevokeAgentRequest,
 } from '../wire/agents.js';
+import { AnyAddress } from '../wire/codec.js';
 
 const AgentPath = z.object({ address: AnyAddress });
 

@@ -1,5 +1,5 @@
 import { forDelegate } from '../../core/trading/prepare-transaction.js';
-import { placeOrder } from '../../core/trading/place-order.js';
+import { createOrder } from '../../core/trading/create-order.js';
 import { quoteOrder } from '../../core/trading/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';
 import {
@@ -53,7 +53,7 @@ export const orderOperations: readonly Operation[] = [
       'SIMULATION_REVERTED',
       'UNSUPPORTED',
     ],
-    handle: ({ gateway, venue, caller, body }) => forDelegate(venue, caller, placeOrder(gateway, venue, caller, body)),
+    handle: ({ gateway, venue, caller, body }) => forDelegate(venue, caller, createOrder(gateway, venue, caller, body)),
   }),
 
   venueOperation({

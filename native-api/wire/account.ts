@@ -3,8 +3,8 @@ import { MARK_SOURCES } from '../../core/account/list-positions.js';
 import { FILL_ACTIONS } from '../../core/domain/chain-event.js';
 import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
 import type { Hex } from '../../core/types.js';
-import { DecimalString, EpochMs } from './codec.js';
-import { AgentRecord, AnyAddress, MasterTransaction } from './agents.js';
+import { AnyAddress, DecimalString, EpochMs } from './codec.js';
+import { AgentRecord, MasterTransaction } from './agents.js';
 import { READINESS_CHECKS } from '../../core/access/trader-readiness.js';
 import { NOTIFICATION_KINDS } from '../../core/notifications/list-notifications.js';
 

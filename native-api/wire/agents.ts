@@ -1,23 +1,10 @@
-import { getAddress } from 'viem';
 import { z } from 'zod';
 import { AGENT_MODES, AGENT_STATUSES, PERMISSIONS } from '../../core/domain/agent.js';
 import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH } from '../../core/domain/decimal.js';
-import type { Address, Hex } from '../../core/types.js';
-import { DecimalString, EpochMs } from './codec.js';
+import type { Hex } from '../../core/types.js';
+import { ADDRESS, AnyAddress, DecimalString, EpochMs } from './codec.js';
 
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const HEX = /^0x[0-9a-fA-F]*$/;
-const MIXED_CASE = /^0x(?=.*[a-f])(?=.*[A-F])/;
-/** Zod runs refinements even if the pattern failed, and `getAddress` throws on an invalid address. */
-const hasRightCase = (text: string): boolean => !ADDRESS.test(text) || !MIXED_CASE.test(text) || getAddress(text) === text;
-
-/** Lower case inside, EIP-55 outside. An address in one case is accepted; in mixed case its checksum must match, to catch typing errors. */
-export const AnyAddress = z.codec(
-  z.string().regex(ADDRESS, 'must be 0x and 40 hex characters').refine(hasRightCase, 'must match its EIP-55 checksum, or be in one case'),
-  z.custom<Address>((value) => typeof value === 'string'),
-  { decode: (text) => text.toLowerCase() as Address, encode: (address) => getAddress(address) },
-);
-
 const Signature = z.codec(
   z.string().regex(HEX, 'must be 0x and hex characters'),
   z.custom<Hex>((value) => typeof value === 'string'),

@@ -1,3 +1,4 @@
+import { getAddress } from 'viem';
 import { z } from 'zod';
 import type { Request } from 'express';
 import { DECIMAL_PATTERN, formatDecimal, isDecimal, MAX_DECIMAL_LENGTH, parseDecimal, type Decimal } from '../../core/domain/decimal.js';
@@ -18,10 +19,23 @@ export const DecimalString = z
 
 const same = { decode: (text: string) => text as `0x${string}`, encode: (text: string) => text };
 
+export const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+
 export const AddressString = z.codec(
-  z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be 0x and 40 hex characters'),
+  z.string().regex(ADDRESS, 'must be 0x and 40 hex characters'),
   z.custom<Address>((value) => typeof value === 'string'),
   same,
+);
+
+const MIXED_CASE = /^0x(?=.*[a-f])(?=.*[A-F])/;
+/** Zod runs refinements even if the pattern failed, and `getAddress` throws on an invalid address. */
+const hasRightCase = (text: string): boolean => !ADDRESS.test(text) || !MIXED_CASE.test(text) || getAddress(text) === text;
+
+/** Lower case inside, EIP-55 outside. An address in one case is accepted; in mixed case its checksum must match, to catch typing errors. */
+export const AnyAddress = z.codec(
+  z.string().regex(ADDRESS, 'must be 0x and 40 hex characters').refine(hasRightCase, 'must match its EIP-55 checksum, or be in one case'),
+  z.custom<Address>((value) => typeof value === 'string'),
+  { decode: (text) => text.toLowerCase() as Address, encode: (address) => getAddress(address) },
 );
 
 export const HexData = z.codec(

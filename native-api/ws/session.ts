@@ -1,7 +1,7 @@
 import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { refuseExceeded } from '../../core/access/limits.js';
-import { pairOf } from '../../core/markets/directory.js';
+import { pairOf } from '../../core/domain/market.js';
 import {
   CLOSE_CODES,
   createFrameWeight,

@@ -2,7 +2,7 @@ import { getAddress } from 'viem';
 import { collateralDifferences, collateralDoubts, PUBLISHED_COLLATERALS } from '../../core/chains/collaterals.js';
 import { CHAINS, CHAIN_SLUGS } from '../../core/chains/chains.js';
 import type { Collateral } from '../../core/domain/market.js';
-import { requireAgreed } from '../../core/trading/require-served.js';
+import { requireAgreed } from '../../core/gateway.js';
 import { COLLATERALS } from '../../sandbox/deploy-collaterals.js';
 
 describe('the chains', () => {

@@ -3,7 +3,7 @@ import { concat, keccak256, SigningKey, toBeHex, toUtf8Bytes, Wallet } from 'eth
 import { generatePrivateKey } from 'viem/accounts';
 import { createRequestAccess } from '../../core/access/request-access.js';
 import { LAUNCH_LIMITS } from '../../core/access/limits.js';
-import { createExchangeHandler } from '../../facade/exchange-handler.js';
+import { createExchangeHandler } from '../../facade/exchange.js';
 import type { GatewayError } from '../../core/errors.js';
 import { venueOf } from '../../core/gateway.js';
 import { createManualClock } from '../harness/time/manual-clock.js';

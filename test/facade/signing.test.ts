@@ -8,13 +8,11 @@ import type { Crypto, RecoverableSignature } from '../../core/access/signature.j
 import type { Address, Hex } from '../../core/types.js';
 import { ACTIONS } from '../../facade/actions/index.js';
 import { readEnvelope, readWireSignature } from '../../facade/envelope.js';
-import { actionHash } from '../../facade/signing/action-hash.js';
+import { actionHash, packMessage, UnpackableError } from '../../facade/signing/action-hash.js';
 import { asSentOnly, decodeAction, isSame, type Decoded } from '../../facade/signing/canonical.js';
 import { multiSigDigests, readUserSigned, userSigned, userSignedDigest, type UserSignedType } from '../../facade/signing/user-signed.js';
-import { packMessage, UnpackableError } from '../../facade/signing/msgpack.js';
 import { isObject, readOrderedJson, type Json, type JsonObject } from '../../facade/signing/ordered-json.js';
-import { createPhantomDigest } from '../../facade/signing/phantom-agent.js';
-import { createRecoverSigners } from '../../facade/signing/recover-signers.js';
+import { createPhantomDigest, createRecoverSigners } from '../../facade/signing/phantom-agent.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { packByHand } from '../harness/hyperliquid/message-packer.js';
 

@@ -1,6 +1,6 @@
 import { getBytes } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { tagsIn } from '../../core/trading/tag.js';
+import { tagsIn } from '../../core/trading/encode-intent.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
 import { firstChain } from '../harness/venue/first-chain.js';

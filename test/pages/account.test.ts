@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import type { Page } from 'playwright-core';
-import { CANCEL_REASONS } from '../../core/domain/pricing/cancel-reason.js';
+import { CANCEL_REASONS } from '../../core/domain/order.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { BUSY_AGENTS, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';

@@ -2,8 +2,8 @@ import { generatePrivateKey } from 'viem/accounts';
 import { Wallet } from 'ethers';
 import type { Address } from '../../core/types.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
-import { givenRules, type RuleSet } from '../../core/config/rules.js';
-import { createSigningGuard } from '../../relayer/signing-guard.js';
+import type { RuleSet } from '../../core/config/rules.js';
+import { createSigningGuard } from '../../relayer/policy.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
@@ -278,10 +278,9 @@ describe('the relayer, before it signs', () => {
     await place(bot, [resting()]);
     const job = await jobOf(bot);
     const { relay, rules } = sandbox.gateway.store;
-    const settings = sandbox.gateway.facade.rules;
     const guard = createSigningGuard({
       store: rules,
-      given: (trader) => givenRules(settings, trader),
+      rules: sandbox.gateway.facade.rules,
       clock: sandbox.gateway.clock,
       onQuota: () => Promise.resolve(),
     });

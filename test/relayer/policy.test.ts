@@ -2,8 +2,7 @@ import type { Intent, OpenTerms } from '../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
 import type { Address, Hex } from '../../core/types.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
-import { refusalOf } from '../../relayer/policy.js';
-import type { JobNature } from '../../relayer/signing-guard.js';
+import { refusalOf, type JobNature } from '../../relayer/policy.js';
 
 const TRADER: Address = `0x${'12'.repeat(20)}`;
 const WALLET: Address = `0x${'34'.repeat(20)}`;

@@ -1,7 +1,6 @@
 import type { PublicClient } from 'viem';
 import { createTry, type Trial } from '../../core/adapters/evm/try-together.js';
-import { wrapFor } from '../../core/trading/encode-intent.js';
-import { appendTag } from '../../core/trading/tag.js';
+import { wrapFor, appendTag } from '../../core/trading/encode-intent.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address, Hex } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';

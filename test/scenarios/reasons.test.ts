@@ -1,5 +1,4 @@
-import { CANCEL_REASONS } from '../../core/domain/pricing/cancel-reason.js';
-import { ORDER_REASONS } from '../../core/domain/order.js';
+import { CANCEL_REASONS, ORDER_REASONS } from '../../core/domain/order.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';

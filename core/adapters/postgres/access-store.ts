@@ -20,12 +20,7 @@ import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { dropSchedules } from './exchange-store.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
 import { raiseFloor, spendMasterMessage } from './take-nonce.js';
-import { lockAccess } from './trader-lock.js';
-
-export interface AccessStoreOptions {
-  readonly db: Knex;
-  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
-}
+import { inTransaction, lockIn } from './statement.js';
 
 /** Limits a public query: anyone can authorise any number of agents for their own wallet. */
 const MAX_LISTED = 1_000;
@@ -33,7 +28,7 @@ const MAX_LISTED = 1_000;
 /** Rolls the transaction back, including the spent message; the caller gets null. */
 class NotOwned extends Error {}
 
-export function createAccessStore({ db, transaction }: AccessStoreOptions) {
+export function createAccessStore(db: Knex) {
   return {
     async findAgent(chain: ChainSlug, agent: Address): Promise<Agent | null> {
       const row = await db<AgentRow & InChain>('agents').where({ chain, agent }).first();
@@ -55,7 +50,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
 
     authoriseAgent: (claim: MasterClaim, registration: Registration, takeover: Takeover): Promise<Agent | null> =>
       orNull(
-        transaction(async (trx) => {
+        inTransaction(db, async (trx) => {
           await spendMasterMessage(trx, claim, registration.createdAt);
           if (!(await deleteOldestAgents(trx, claim.chain, registration))) throw tooMany('agents', MAX_AGENTS, claim.trader);
           const former = await trx<AgentRow & InChain>('agents')
@@ -72,7 +67,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
 
     revokeAgent: (claim: MasterClaim, agent: Address, at: number): Promise<Agent | null> =>
       orNull(
-        transaction(async (trx) => {
+        inTransaction(db, async (trx) => {
           await spendMasterMessage(trx, claim, at);
           const rows = await trx<AgentRow & InChain>('agents')
             .where({ chain: claim.chain, agent, trader: claim.trader })
@@ -106,7 +101,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
     },
 
     saveApiKey: (claim: MasterClaim, { hash, label, expiresAt }: Omit<ApiKeyRecord, 'chain' | 'trader'>, at: number): Promise<void> =>
-      transaction(async (trx) => {
+      inTransaction(db, async (trx) => {
         const { chain, trader } = claim;
         await spendMasterMessage(trx, claim, at);
         await lockAccess(trx, chain, trader);
@@ -129,7 +124,7 @@ export function createAccessStore({ db, transaction }: AccessStoreOptions) {
     },
 
     deleteApiKey: (claim: MasterClaim, label: string, at: number): Promise<boolean> =>
-      transaction(async (trx) => {
+      inTransaction(db, async (trx) => {
         const { chain, trader } = claim;
         await spendMasterMessage(trx, claim, at);
         return (await trx('api_keys').where({ chain, trader, label }).delete()) > 0;
@@ -268,3 +263,13 @@ async function orNull<Result>(work: Promise<Result>): Promise<Result | null> {
 }
 
 const isSameHash = (a: string, b: string): boolean => a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+/** Locks an agent key across chains: a concurrent approval of it waits here, and then finds the first one's row. */
+export async function lockAgent(trx: Knex.Transaction, agent: Address): Promise<void> {
+  await lockIn(trx, `diamond-gateway agent ${agent}`);
+}
+
+/** Serialises registrations of one trader's agents and keys, so that their count holds until the commit. */
+export async function lockAccess(trx: Knex.Transaction, chain: ChainSlug, trader: Address): Promise<void> {
+  await lockIn(trx, `diamond-gateway access ${chain} ${trader}`);
+}

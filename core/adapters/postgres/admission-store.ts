@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, SubjectCount } from '../../access/admission.js';
+import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, SubjectCount } from '../../ports/stores/access.js';
 import { WINDOW_MS } from '../../access/limits.js';
 import { tryAgain } from './faults.js';
 import { ask, statement } from './statement.js';

@@ -6,7 +6,8 @@ import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
 import { expectWrites, reachDatabase, type DatabaseOptions } from './connect-database.js';
-import { tryAgain, withFaults } from './faults.js';
+import { withFaults } from './faults.js';
+import { inTransaction } from './statement.js';
 import { createAccountStore } from './account-store.js';
 import { dueWork } from './due-work.js';
 import { createClosingSlippageStore, createFacadeStore } from './facade-store.js';
@@ -68,25 +69,25 @@ export function createStore({ clock = systemClock, ...options }: StoreOptions): 
       return row.instance_id;
     },
   });
-  const { transaction } = withFaults({ transaction: (work: Work<unknown>) => runTransaction(db, work) });
+  const { transaction } = withFaults({ transaction: (work: (trx: Knex.Transaction) => Promise<unknown>) => inTransaction(db, work) });
   return {
     ...queries,
     candles: withFaults(createCandleStore(db)),
-    access: withFaults(createAccessStore({ db, transaction: (work) => runTransaction(db, work) })),
+    access: withFaults(createAccessStore(db)),
     spend: withFaults(createSpendStore(db)),
-    relay: withFaults({ ...createRelayStore({ db, trips, leases, transaction: (work) => runTransaction(db, work) }) }),
+    relay: withFaults({ ...createRelayStore({ db, trips, leases }) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db) }),
     metrics: withFaults({ ...createMetricsStore(db, clock) }),
     rules: withFaults({ ...createRulesStore({ db, trips }) }),
-    switches: withFaults({ ...createSwitchStore({ db, transaction: (work) => runTransaction(db, work) }) }),
+    switches: withFaults({ ...createSwitchStore(db) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
     closingSlippages: withFaults({ ...createClosingSlippageStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
-    signers: withFaults(createSignerStore({ db, trips, transaction: (work) => runTransaction(db, work) })),
+    signers: withFaults(createSignerStore({ db, trips })),
     tracking: withFaults({ ...createTrackingStore({ db, leases }) }),
     account: withFaults({ ...createAccountStore(db) }),
-    orders: withFaults({ ...createOrdersStore({ db, trips, transaction: (work) => runTransaction(db, work) }) }),
+    orders: withFaults({ ...createOrdersStore({ db, trips }) }),
     facade: createFacadeStore(db),
     notifications: withFaults({ ...createNotificationStore(db) }),
     db,
@@ -98,7 +99,3 @@ export function createStore({ clock = systemClock, ...options }: StoreOptions): 
     },
   };
 }
-
-type Work<Result> = (trx: Knex.Transaction) => Promise<Result>;
-
-const runTransaction = <Result>(db: Knex, work: Work<Result>): Promise<Result> => tryAgain(() => db.transaction(work));

@@ -5,14 +5,13 @@ import type { NonceVerdict } from '../../access/signer-nonces.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Agent } from '../../domain/agent.js';
 import type { Address } from '../../types.js';
-import { endRegistration, lostBy, deleteOldestAgents, ofSameTrader, agentEntry } from './access-store.js';
+import { agentEntry, deleteOldestAgents, endRegistration, lockAccess, lockAgent, lostBy, ofSameTrader } from './access-store.js';
 import { agentOf, scopeColumns, type AgentRow } from './agent-row.js';
 import { appendJournal } from './journal-rows.js';
 import { raiseFloor, takeNonce } from './take-nonce.js';
-import { lockAccess, lockAgent } from './trader-lock.js';
+import { inTransaction } from './statement.js';
 
 type Row = AgentRow & { readonly chain: ChainSlug; readonly signed_at: bigint | null };
-type RunTransaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 
 /** Rolls the transaction back, including the nonce. */
 class Refused extends Error {
@@ -23,9 +22,9 @@ class Refused extends Error {
   }
 }
 
-export async function approveAgent(transaction: RunTransaction, approval: AgentApproval): Promise<ApprovalOutcome> {
+export async function approveAgent(db: Knex, approval: AgentApproval): Promise<ApprovalOutcome> {
   try {
-    return await transaction((trx) => approve(trx, approval));
+    return await inTransaction(db, (trx) => approve(trx, approval));
   } catch (error) {
     if (error instanceof Refused) return error.outcome;
     throw error;

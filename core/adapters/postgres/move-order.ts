@@ -18,13 +18,12 @@ import {
   type KeyedEvent,
   type OrderRow,
 } from './tracking-rows.js';
-import { isNamed, runAll, statement, type Steps } from './statement.js';
+import { isNamed, lockIn, runAll, statement, type Steps } from './statement.js';
 import type { Address, Hex } from '../../types.js';
 import type { Draft, HandedOut, Placed } from '../../ports/stores/orders.js';
-import { knownById } from './place-order.js';
-import { unsentOf } from './place-statement.js';
+import { knownById, placeOthers } from './place-order.js';
+import { lockName, unsentOf } from './place-statement.js';
 import { createSpendStore } from './spend-store.js';
-import { lockTrader } from './trader-lock.js';
 import { shapeOf } from '../../domain/level.js';
 
 /** Order steps that happen off chain. The caller holds the lock of the order's row. */
@@ -149,13 +148,19 @@ const RECORD = statement(`
   update orders set is_sent = true, state = moved.state::jsonb from moved where orders.chain = cast(:chain as text) and orders.id = moved.id
     and ${isNamed('orders.id', 'moved')}`);
 
-/** Prepares an unsent expired order again under its id. */
-export async function renewOrder(trx: Knex.Transaction, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }> {
+/** Prepares an unsent expired order again under its id, and the further orders of its new transaction. */
+export async function renewOrder(
+  trx: Knex.Transaction,
+  id: bigint,
+  draft: Draft,
+  others: readonly Draft[],
+): Promise<Placed | { readonly kind: 'moved-on' }> {
   const { chain, order } = draft;
-  await lockTrader(trx, draft);
+  await lockIn(trx, lockName(draft));
   const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader: order.trader });
   if (row?.order.status !== 'expired' || row.isSent) return { kind: 'moved-on' };
-  return prepareAgain(trx, draft, { row, kind: 'renewed' });
+  const renewed = await prepareAgain(trx, draft, { row, kind: 'renewed' });
+  return renewed.kind === 'placed' ? { ...renewed, others: await placeOthers(trx, others) } : renewed;
 }
 
 interface Renewal {
@@ -176,7 +181,7 @@ async function prepareAgain(trx: Knex.Transaction, draft: Draft, { row, kind }: 
   await trx('orders').where({ chain, id: row.id }).update({ fingerprint, agent });
   await keepTag(trx, chain, row.id, { purpose: 'place', transaction: draft, order });
   await appendJournal(trx, chain, at, entries);
-  return { kind: 'placed', stored: await knownById(trx, chain, row.id) };
+  return { kind: 'placed', stored: await knownById(trx, chain, row.id), others: [] };
 }
 
 async function reserve(trx: Knex.Transaction, id: bigint, spend: NonNullable<Draft['spend']>): Promise<Placed | null> {

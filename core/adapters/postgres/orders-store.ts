@@ -3,9 +3,9 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { KnownOrder, OrderHistory, OrdersStore } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
-import { ask, inSteps, statement } from './statement.js';
+import { ask, inSteps, inTransaction, statement } from './statement.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
-import { knownByClientId, knownOrders, placeOrder, type PlaceParts } from './place-order.js';
+import { knownByClientId, knownOrders, orRefused, placeOrders, type PlaceParts } from './place-order.js';
 import { keepTag, lockOrders, moveOrders, recordHashes, renewOrder, timesHappened, type LockedOrder } from './move-order.js';
 import { readEvent } from './tracking-rows.js';
 
@@ -23,13 +23,13 @@ const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE_O
 /** Orders expired per transaction. */
 const EXPIRED_AT_ONCE = 200;
 
-export function createOrdersStore({ db, trips, transaction }: PlaceParts): OrdersStore {
+export function createOrdersStore({ db, trips }: PlaceParts): OrdersStore {
   const one = async (chain: ChainSlug, condition: string, values: Record<string, unknown>): Promise<KnownOrder | null> =>
     (await knownOrders(db, chain, condition, values))[0] ?? null;
 
   return {
-    place: (draft) => placeOrder({ db, trips, transaction }, draft),
-    renew: (_chain, id, draft) => transaction((trx) => renewOrder(trx, id, draft)),
+    place: (draft, others = []) => placeOrders({ db, trips }, draft, others),
+    renew: (_chain, id, draft, others = []) => orRefused(() => inTransaction(db, (trx) => renewOrder(trx, id, draft, others))),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
     tagged: (chain, trader, tags) =>
       knownOrders(
@@ -58,7 +58,7 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
       if (sent.length > 0) await inSteps(db, (steps) => recordHashes(steps, chain, sent, at));
     },
     giveUp: (chain, trader, id, at) =>
-      transaction(async (trx) => {
+      inTransaction(db, async (trx) => {
         const [row] = await lockOrders(trx, chain, `id = :id and trader = :trader and not exists (${NUMBERED}) for update`, { id, trader });
         if (row?.order.status !== 'prepared' || row.isSent) return false;
         await appendJournal(trx, chain, at, await expireOrders(trx, chain, [row], { because: 'owner', at }));
@@ -68,7 +68,7 @@ export function createOrdersStore({ db, trips, transaction }: PlaceParts): Order
       // Orders of the last look may have been expired by another replica, so they are looked for without a transaction first.
       const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
       for (let total = 0; isDue !== undefined;) {
-        const { looked, lapsed } = await transaction((trx) => expireSome(trx, chain, now, sent));
+        const { looked, lapsed } = await inTransaction(db, (trx) => expireSome(trx, chain, now, sent));
         total += lapsed;
         if (looked < EXPIRED_AT_ONCE) return total;
       }

@@ -4,7 +4,7 @@ import { foldOrder } from '../../domain/order-machine.js';
 import type { Order } from '../../domain/order.js';
 import type { Draft, HandedOut, KnownOrder, NotPlaced, Placed } from '../../ports/stores/orders.js';
 import type { Address, Hex } from '../../types.js';
-import type { PlacedItem, PlacedJob, RelayedItem, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
+import type { BotOrder, PlacedOrder, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
 import type { OpeningGuard } from '../../ports/stores/rules.js';
 import { OWE, oweValues } from './facade-store.js';
 import { EXTEND, RECORD_CHILD } from './exchange-sql.js';
@@ -13,6 +13,7 @@ import { tryAgain } from './faults.js';
 import {
   AROUND,
   aroundValues,
+  lockName,
   LOOKS_FROM,
   PLACE_ALONE,
   PLACE_RELAYED,
@@ -21,6 +22,7 @@ import {
   type AroundRow,
   type PlaceRow,
   type PlaceStatements,
+  type SingleOrder,
   type UnruledRow,
 } from './place-statement.js';
 import { queueValues, readJob, type JobRow } from './relay-rows.js';
@@ -29,8 +31,7 @@ import { guardOpening, isUnbound } from './rules-store.js';
 import { RULES_OF } from './rules-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
-import type { Statement, Values } from './statement.js';
-import { lockFirst, lockName, lockTrader } from './trader-lock.js';
+import { inTransaction, lock, lockIn, type Statement, type Values } from './statement.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
@@ -39,84 +40,130 @@ import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 export interface PlaceParts {
   readonly db: Knex;
   readonly trips: StatementBatcher;
-  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
-/** One round trip under the trader's lock; more only where the operator has set rules. */
-export const placeOrder = async (parts: PlaceParts, draft: Draft): Promise<Placed> =>
-  (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
-
-/** The same with its record and its relay job. */
-export async function placeRelayed(parts: PlaceParts, relayed: RelayedOrder): Promise<PlacedJob> {
-  const { draft } = relayed;
-  const { placed, job } = await place(parts, placingOf(draft, PLACE_RELAYED, relayedValues(relayed)));
-  if (placed.kind !== 'placed') return placed;
-  if (job === null) throw new Error('an order was placed without what sends it');
-  return { ...placed, job: queuedJob(relayed, job, placed.stored.id) };
-}
-
-const queuedJob = ({ draft, request, record }: RelayedOrder, id: bigint, orderId: bigint): RelayJob => ({
-  ...request,
-  chain: draft.chain,
-  id,
-  orderId,
-  state: 'queued',
-  nonce: null,
-  attempts: [],
-  createdAt: record.createdAt,
-  acceptedAt: null,
-  note: null,
-  mined: null,
-});
-
-/** A leg was refused: the transaction of its item is rolled back. */
+/** An order was refused: the transaction of all that belong to it is rolled back. */
 class RefusedLeg extends Error {
   readonly at: number;
   readonly why: NotPlaced;
 
   constructor(at: number, why: NotPlaced) {
-    super(`leg ${at} of a bot's order is ${why.kind}`);
+    super(`leg ${at} of an order is ${why.kind}`);
     this.at = at;
     this.why = why;
   }
 }
 
-/** Every leg is checked as if it came alone, under the trader's lock, and sees the legs before it. */
-export async function placeItem({ transaction }: PlaceParts, item: RelayedItem): Promise<PlacedItem> {
+/** One round trip under the trader's lock; more only for several orders, or where the operator has set rules. */
+export async function placeOrders(parts: PlaceParts, draft: Draft, others: readonly Draft[]): Promise<Placed> {
+  if (others.length === 0) return (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
+  const all = async (trx: Knex.Transaction): Promise<Placed> => {
+    const stored = await placeLeg(trx, draft, 0);
+    return { kind: 'placed', stored, others: await placeOthers(trx, others) };
+  };
+  return orRefused(() => inTransaction(parts.db, all));
+}
+
+export async function placeOthers(trx: Knex.Transaction, others: readonly Draft[]): Promise<KnownOrder[]> {
+  const stored: KnownOrder[] = [];
+  for (const [at, other] of others.entries()) stored.push(await placeLeg(trx, other, at + 1));
+  return stored;
+}
+
+export async function orRefused<Result>(work: () => Promise<Result>): Promise<Result | NotPlaced> {
   try {
-    return await transaction((trx) => storeItem(trx, item));
+    return await work();
+  } catch (error) {
+    if (error instanceof RefusedLeg) return error.why;
+    throw error;
+  }
+}
+
+/** Most orders are one request with its record and its job: a single statement stores all three. */
+export async function placeRelayed(parts: PlaceParts, relayed: RelayedOrder): Promise<PlacedOrder> {
+  const single = singleOf(relayed);
+  if (single !== null) return placeSingle(parts, single);
+  try {
+    return await inTransaction(parts.db, (trx) => storeRelayed(trx, relayed));
   } catch (error) {
     if (error instanceof RefusedLeg) return { kind: 'refused', at: error.at, why: error.why };
     throw error;
   }
 }
 
-async function storeItem(trx: Knex.Transaction, { record, legs, oid: given, isContinued, children }: RelayedItem): Promise<PlacedItem> {
-  const run = async <Row>(sql: string, values: Values): Promise<Row[]> => (await trx.raw<{ rows: Row[] }>(sql, values as never)).rows;
-  const orderIds: (bigint | null)[] = [];
-  for (const [at, { draft }] of legs.entries()) orderIds.push(draft === null ? null : (await placeLeg(trx, draft, at)).id);
-  const oid = given ?? orderIds.find((id) => id !== null);
-  if (oid === undefined) throw new TypeError("a bot's order without an id");
-  const recorded = { ...record, oid, legs: legs.map(({ leg }, at) => ({ ...leg, orderId: orderIds[at] ?? null })) };
-  if (isContinued) await run(EXTEND.named, extendValues(recorded));
-  else await run(RECORD.named, recordValues(recorded));
-  const parentOrder = orderIds[legs.findIndex(({ leg }) => leg.role === 'open')] ?? null;
-  if (parentOrder !== null) for (const child of children) await run(RECORD_CHILD, childValues({ ...child, parentOrder }));
-  const { chain, trader, agent, action, item } = record;
+function singleOf({ legs: [only, ...others], record }: RelayedOrder): SingleOrder | null {
+  if (!only?.draft || only.request === null || only.owed || others.length > 0) return null;
+  const [leg] = record?.legs ?? [];
+  if (record === null || leg === undefined || record.children.length > 0) return null;
+  const { draft, request } = only;
+  return { draft, request, record, leg, continues: (record.isContinued ? record.oid : undefined) ?? null };
+}
+
+async function placeSingle(parts: PlaceParts, single: SingleOrder): Promise<PlacedOrder> {
+  const { draft, request, record, continues } = single;
+  const { placed, job } = await place(parts, placingOf(draft, PLACE_RELAYED, relayedValues(single)));
+  if (placed.kind !== 'placed') return { kind: 'refused', at: 0, why: placed };
+  if (job === null) throw new Error('an order was placed without what sends it');
+  const { stored } = placed;
+  const queued: RelayJob = {
+    ...request,
+    chain: draft.chain,
+    id: job,
+    orderId: stored.id,
+    state: 'queued',
+    nonce: null,
+    attempts: [],
+    createdAt: record.createdAt,
+    acceptedAt: null,
+    note: null,
+    mined: null,
+  };
+  return { kind: 'placed', oid: continues ?? stored.id, orders: [stored], jobs: [queued] };
+}
+
+/** Every leg is checked as if it came alone, under the trader's lock, and sees the legs before it. */
+async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrder): Promise<PlacedOrder> {
+  const orders: (KnownOrder | null)[] = [];
+  for (const [at, { draft }] of legs.entries()) orders.push(draft === null ? null : await placeLeg(trx, draft, at));
+  const first = legs.find(({ draft }) => draft !== null)?.draft;
+  const oid = record?.oid ?? orders.find((order) => order !== null)?.id;
+  const from = record ?? (first && { chain: first.chain, createdAt: first.order.createdAt });
+  if (oid === undefined || !from) throw new TypeError('an order without an id');
+  const ids = orders.map((order) => order?.id ?? null);
+  if (record !== null) await storeRecord(trx, record, legs, { oid, ids });
   const jobs: RelayJob[] = [];
-  for (const [at, { leg, owed, request }] of legs.entries()) {
-    const orderId = orderIds[at] ?? null;
-    if (owed) {
-      const { closingSlippageP, dueAt } = owed;
-      const whose = { chain, trader, agent, action, item, oid, orderId, tradeIndex: leg.tradeIndex };
-      await run(OWE, oweValues({ ...whose, closingSlippageP }, dueAt));
-    }
+  for (const [at, { request }] of legs.entries()) {
     if (request === null) continue;
-    const [row] = await run<JobRow>(QUEUE.named, queueValues({ ...request, chain, orderId }, record.createdAt));
+    const values = queueValues({ ...request, chain: from.chain, orderId: ids[at] ?? null }, from.createdAt);
+    const [row] = await run<JobRow>(trx, QUEUE.named, values);
     if (!row) throw new Error('The relay job was not stored.');
     jobs.push(readJob(row));
   }
-  return { kind: 'placed', oid, orderIds, jobs };
+  return { kind: 'placed', oid, orders, jobs };
+}
+
+const run = async <Row>(trx: Knex.Transaction, sql: string, values: Values): Promise<Row[]> =>
+  (await trx.raw<{ rows: Row[] }>(sql, values as never)).rows;
+
+/** The bot's order, its TP/SL, and the closing slippages to be set for them. */
+async function storeRecord(
+  trx: Knex.Transaction,
+  { legs, children, isContinued, ...record }: BotOrder,
+  relayed: RelayedOrder['legs'],
+  { oid, ids }: { readonly oid: bigint; readonly ids: readonly (bigint | null)[] },
+): Promise<void> {
+  const recorded = { ...record, oid, legs: legs.map((leg, at) => ({ ...leg, orderId: ids[at] ?? null })) };
+  if (isContinued) await run(trx, EXTEND.named, extendValues(recorded));
+  else await run(trx, RECORD.named, recordValues(recorded));
+  const parentOrder = ids[legs.findIndex(({ role }) => role === 'open')] ?? null;
+  if (parentOrder !== null) for (const child of children) await run(trx, RECORD_CHILD, childValues({ ...child, parentOrder }));
+  const { chain, trader, agent, action, item } = record;
+  for (const [at, { owed }] of relayed.entries()) {
+    if (!owed) continue;
+    const { closingSlippageP, dueAt } = owed;
+    const whose = { chain, trader, agent, action, item, oid, orderId: ids[at] ?? null, tradeIndex: legs[at]?.tradeIndex ?? null };
+    await run(trx, OWE, oweValues({ ...whose, closingSlippageP }, dueAt));
+  }
 }
 
 async function placeLeg(trx: Knex.Transaction, draft: Draft, at: number): Promise<KnownOrder> {
@@ -152,11 +199,11 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
   const isFree = isUnbound(guard, whoseOf(draft));
   const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
-  return unruled ?? parts.transaction((trx) => placeLocked(trx, placing, guard));
+  return unruled ?? inTransaction(parts.db, (trx) => placeLocked(trx, placing, guard));
 }
 
 const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
-  trips.ask<Row>(asked, values, { order: lockName(draft), before: lockFirst(draft) });
+  trips.ask<Row>(asked, values, { order: lockName(draft), before: lock(lockName(draft)) });
 
 /** Places without rules, which the statement verifies; null, with nothing placed, where there are any. */
 async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {
@@ -168,7 +215,7 @@ async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcom
 /** Checks the operator's rules on figures read under the trader's lock, so that they hold until the order is stored. */
 async function placeLocked(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard | null): Promise<Outcome> {
   const { draft, statements, values } = placing;
-  await lockTrader(trx, draft);
+  await lockIn(trx, lockName(draft));
   if (guard !== null) {
     const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(READ_RULES, aroundValues(draft) as never);
     const [{ known, unsent, rules }] = rows;
@@ -207,7 +254,7 @@ async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | un
   if (!isPlaced && spend !== null) return { kind: 'over-cap', spentUsd: await createSpendStore(db).spent(spend.account) };
   if (!isPlaced) throw new Error('an order that nothing speaks against was not placed');
   const transaction = { tag: tag.toLowerCase() as Hex, data, gas };
-  return { kind: 'placed', stored: { ...UNSEEN, id, order, agent, fingerprint, transaction } };
+  return { kind: 'placed', stored: { ...UNSEEN, id, order, agent, fingerprint, transaction }, others: [] };
 }
 
 interface KnownRow extends OrderRow {

@@ -3,7 +3,7 @@ import { formatDecimal, type Decimal } from '../../domain/decimal.js';
 import { shapeOf } from '../../domain/level.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../ports/stores/orders.js';
-import type { RelayedOrder } from '../../ports/stores/relay.js';
+import type { BotOrder, RelayedLeg } from '../../ports/stores/relay.js';
 import { encodeExact, statement, type Statement, type Values } from './statement.js';
 import { legsBefore } from './exchange-sql.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
@@ -13,6 +13,9 @@ import { RULES_OF } from './rules-store.js';
 const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)', 'cast(:agent as text)'];
 
 export const unsentOf = `chain = ${chain} and agent = ${agent} and status = 'prepared' and not is_sent and expires_at > cast(:now as bigint)`;
+
+/** Serialises the preparation of one trader's orders across replicas. */
+export const lockName = ({ chain, order }: Draft): string => `diamond-gateway orders ${chain} ${order.trader}`;
 
 /** The checks before placing. */
 export interface AroundRow {
@@ -173,11 +176,21 @@ const placements = (beside: typeof ALONE): PlaceStatements => ({
 export const PLACE_ALONE = placements(ALONE);
 export const PLACE_RELAYED = placements(RELAYED);
 
-export function relayedValues({ request, record }: RelayedOrder): Values {
-  const { order, wire, leg, createdAt, item, cloid, pairIndex, manner, continues } = record;
+/** A relayed order of one request, without TP/SL of its own. */
+export interface SingleOrder {
+  readonly draft: Draft;
+  readonly request: NonNullable<RelayedLeg['request']>;
+  readonly record: BotOrder;
+  readonly leg: BotOrder['legs'][number];
+  /** The oid of the bot's order that it continues; null for a new one. */
+  readonly continues: bigint | null;
+}
+
+export function relayedValues({ request, record, leg, continues }: SingleOrder): Values {
+  const { order, wire, createdAt, item, cloid, pairIndex, manner } = record;
   const { wallet, purpose, parent, gas, context, notAfter } = request;
   return {
-    ...{ item, cloid, pairIndex, manner, recordedAt: createdAt, terms: encodeExact({ order, wire }), continues: continues ?? null },
+    ...{ item, cloid, pairIndex, manner, recordedAt: createdAt, terms: encodeExact({ order, wire }), continues },
     ...{ role: leg.role, tradeIndex: leg.tradeIndex, sizeBase: leg.sizeBase.toString() },
     ...{ wallet, purpose, parent, notAfter, jobGas: gas.toString(), context: encodeExact(context) },
   };

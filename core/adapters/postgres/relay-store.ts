@@ -10,11 +10,10 @@ import {
   type RelayStore,
 } from '../../ports/stores/relay.js';
 import * as SQL from './relay-sql.js';
-import { ask, askAll } from './statement.js';
-import type { Statement, Values } from './statement.js';
+import { ask, askAll, lock, type Statement, type Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './lease-keeper.js';
-import { placeItem, placeRelayed, type PlaceParts } from './place-order.js';
+import { placeRelayed, type PlaceParts } from './place-order.js';
 import {
   queueValues,
   readAction,
@@ -26,14 +25,13 @@ import {
   type JobRow,
   type LaneRow,
 } from './relay-rows.js';
-import { lockCancels } from './trader-lock.js';
 
 interface RelayStoreParts extends PlaceParts {
   readonly leases: LeaseKeeper;
 }
 
 /** Each method is one atomic statement. */
-export function createRelayStore({ db, trips, transaction, leases }: RelayStoreParts): RelayStore {
+export function createRelayStore({ db, trips, leases }: RelayStoreParts): RelayStore {
   const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => ask<Row>(db, asked, values);
   const jobs = async (asked: Statement, values: Values): Promise<RelayJob[]> => (await rows<JobRow>(asked, values)).map(readJob);
   const one = async (asked: Statement, values: Values): Promise<RelayJob> => {
@@ -48,8 +46,7 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
       return row ? readAction(row) : null;
     },
     actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
-    placeAndQueue: (relayed) => placeRelayed({ db, trips, transaction }, relayed),
-    placeItem: (item) => placeItem({ db, trips, transaction }, item),
+    placeAndQueue: (relayed) => placeRelayed({ db, trips }, relayed),
     async queue(request, at) {
       const [row] = await rows<JobRow>(SQL.QUEUE, queueValues(request, at));
       if (!row) throw new Error('The relay job was not stored.');
@@ -57,7 +54,8 @@ export function createRelayStore({ db, trips, transaction, leases }: RelayStoreP
     },
     async queueOnce(request, at) {
       const values = queueValues(request, at);
-      const first = lockCancels(request.chain, request.trader);
+      // Only one job is queued for the same cancel, across replicas.
+      const first = lock(`diamond-gateway cancels ${request.chain} ${request.trader}`);
       const [row] = await askAll<JobRow & { readonly is_new: boolean }>(db, [first, { asked: SQL.QUEUE_ONCE, values }]);
       if (!row) throw new Error('The relay job was not stored.');
       return { job: readJob(row), isNew: row.is_new };

@@ -18,7 +18,7 @@ import type { Address } from '../../types.js';
 import { AGENT_COLUMNS, agentOf, type AgentRow } from './agent-row.js';
 import { approveAgent, removeAgent } from './facade-agents.js';
 import { tryAgain } from './faults.js';
-import { ask, statement, type Values } from './statement.js';
+import { inTransaction, ask, statement, type Values } from './statement.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { IS_FREE, KEEP_HIGHEST, refusalOf } from './take-nonce.js';
 import { factsOf, readFacts, type FactsRow } from './exchange-sql.js';
@@ -26,7 +26,6 @@ import { factsOf, readFacts, type FactsRow } from './exchange-sql.js';
 export interface SignerStoreOptions {
   readonly db: Knex;
   readonly trips: StatementBatcher;
-  readonly transaction: <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
 }
 
 /** Floors that no longer have an effect are removed; without one, nonces well before the registration are refused. */
@@ -123,7 +122,7 @@ interface ClaimRow extends AgentRow, KeptRow {
   readonly floor: bigint;
 }
 
-export function createSignerStore({ db, trips, transaction }: SignerStoreOptions) {
+export function createSignerStore({ db, trips }: SignerStoreOptions) {
   return {
     async find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null> {
       const { rows } = await db.raw<{ rows: AgentRow[] }>(`with ${FOUND} select * from found`, { chain, candidates: [...candidates] });
@@ -151,8 +150,8 @@ export function createSignerStore({ db, trips, transaction }: SignerStoreOptions
       );
       return rows;
     },
-    approve: (approval: AgentApproval): Promise<ApprovalOutcome> => approveAgent(transaction, approval),
-    remove: (removal: AgentRemoval): Promise<NonceVerdict> => transaction((trx) => removeAgent(trx, removal)),
+    approve: (approval: AgentApproval): Promise<ApprovalOutcome> => approveAgent(db, approval),
+    remove: (removal: AgentRemoval): Promise<NonceVerdict> => inTransaction(db, (trx) => removeAgent(trx, removal)),
   } satisfies SignerStore;
 }
 

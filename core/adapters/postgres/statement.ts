@@ -44,6 +44,22 @@ const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map(
 /** A statement without parameters. */
 export const plain = (text: string): Question => ({ asked: statement(text), values: {} });
 
+/** Atomic; repeated after a conflict with a concurrent one, so the work must have no effect outside the database. */
+export const inTransaction = <Result>(db: Knex, work: (trx: Knex.Transaction) => Promise<Result>): Promise<Result> =>
+  tryAgain(() => db.transaction(work));
+
+const LOCK = 'pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0))';
+/** The lock function never returns null, so no row is returned. */
+const LOCK_FIRST = statement(`select 1 where ${LOCK} is null`);
+
+/** Takes a lock that every replica knows by this name, held until the transaction ends. */
+export const lock = (name: string): Question => ({ asked: LOCK_FIRST, values: { name } });
+
+/** The same in a Knex transaction. */
+export async function lockIn(trx: Knex.Transaction, name: string): Promise<void> {
+  await trx.raw(`select ${LOCK}`, { name });
+}
+
 /** Runs in a Knex transaction. */
 export async function runAll(trx: Knex.Transaction, questions: readonly Question[]): Promise<void> {
   for (const { asked, values } of questions) await trx.raw(asked.named, values as never);

@@ -1,8 +1,7 @@
 import type { Knex } from 'knex';
 import type { Address } from '../../types.js';
 import type { DrilledGap, RelaySwitch, SwitchStore, WalletWork } from '../../ports/stores/switches.js';
-
-type Transaction = <Result>(work: (trx: Knex.Transaction) => Promise<Result>) => Promise<Result>;
+import { inTransaction } from './statement.js';
 
 const ALL_WALLETS = '*';
 
@@ -22,7 +21,7 @@ export const switchOf = ({ wallet, mode, is_retiring, reason, changed_at }: Swit
   changedAt: Number(changed_at),
 });
 
-export function createSwitchStore({ db, transaction }: { readonly db: Knex; readonly transaction: Transaction }): SwitchStore {
+export function createSwitchStore(db: Knex): SwitchStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as Record<string, string>)).rows;
   return {
@@ -51,7 +50,7 @@ export function createSwitchStore({ db, transaction }: { readonly db: Knex; read
       return kept?.wallet ?? to;
     },
     drillGap: (chain, wallet, chainNonce, gas, at) =>
-      transaction(async (trx) => {
+      inTransaction(db, async (trx) => {
         const first = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row | undefined> =>
           (await trx.raw<{ rows: Row[] }>(sql, values as Record<string, string>)).rows[0];
         // Locks the lane's row, so that no nonce is assigned meanwhile.

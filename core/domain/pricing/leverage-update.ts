@@ -1,5 +1,5 @@
 import { maxLeverageOf } from '../market.js';
-import { firstReason, type CancelReason } from './cancel-reason.js';
+import { firstReason, type CancelReason } from '../order.js';
 import { closingImpact, type PriceContext } from './execution-price.js';
 import { minGovFee, tradingFee } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';

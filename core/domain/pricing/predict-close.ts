@@ -1,4 +1,4 @@
-import { firstReason, type CancelReason } from './cancel-reason.js';
+import { firstReason, type CancelReason } from '../order.js';
 import { closingImpact, DEFAULT_CLOSING_SLIPPAGE_P, isWithinSlippage, type PriceContext, type PriceImpact } from './execution-price.js';
 import { tradingFee } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';

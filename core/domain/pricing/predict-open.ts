@@ -1,5 +1,5 @@
 import { maxLeverageOf } from '../market.js';
-import { firstReason, type CancelReason } from './cancel-reason.js';
+import { firstReason, type CancelReason } from '../order.js';
 import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
 import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
 import { minOpeningCollateral, tradingFee } from './fees.js';

@@ -92,3 +92,41 @@ export interface AccessStore {
   deleteApiKey(claim: MasterClaim, label: string, at: number): Promise<boolean>;
   findApiKey(chain: ChainSlug, hash: string): Promise<ApiKeyRecord | null>;
 }
+
+/** One authenticated request to be checked against the shared nonce and rate counters. */
+export interface AdmissionEntry {
+  readonly chain: ChainSlug;
+  /** Lower-case address of an agent, or the hash of an API key. */
+  readonly credential: string;
+  /** Null for API keys. */
+  readonly nonce: string | null;
+  /** Epoch ms until which the nonce is stored. */
+  readonly keepUntil: number;
+  readonly isWrite: boolean;
+}
+
+export interface AdmissionVerdict {
+  /** False: the nonce was already used, and the request was not counted. */
+  readonly isFresh: boolean;
+  /** Totals of the credential's window over all replicas, including the whole batch. */
+  readonly requests: number;
+  readonly writes: number;
+  /** Version of the agent's row, 0 for an API key; null when there is no such row. */
+  readonly version: bigint | null;
+}
+
+export interface SubjectCount {
+  readonly subject: string;
+  readonly requests: number;
+}
+
+export interface AdmissionStore {
+  /** In one statement: claims nonces, counts requests with a fresh nonce, reads the credentials' versions. A nonce must not appear twice in one call. */
+  admit(window: number, entries: readonly AdmissionEntry[]): Promise<readonly AdmissionVerdict[]>;
+  /** Frees nonces of requests that a limit refused after the claim; their counts stay. */
+  release(entries: readonly AdmissionEntry[]): Promise<void>;
+  /** Adds to the counts of a window in one statement and returns the totals over all replicas, in the order given. */
+  addCounts(window: number, counts: readonly SubjectCount[]): Promise<readonly number[]>;
+  /** Deletes nonces outside every timestamp window, floors below every nonce the clock still accepts, and counts of past windows. */
+  prune(now: number): Promise<void>;
+}

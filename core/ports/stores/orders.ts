@@ -7,7 +7,7 @@ import type { OpeningGuard } from './rules.js';
 
 /** Call data prepared for an order, recognised on chain by its tag. */
 export interface HandedOut {
-  /** 16 random bytes; `core/trading/tag.ts` appends them, with a magic before them, to the call data. */
+  /** 16 random bytes; `core/trading/encode-intent.ts` appends them, with a magic before them, to the call data. */
   readonly tag: Hex;
   /** The whole call data, tag included. */
   readonly data: Hex;
@@ -50,10 +50,8 @@ export interface OpeningFunds {
   readonly askedAt: number;
 }
 
-export type Placed = PlacedWith<unknown>;
-
-/** With what was stored in the same transaction. */
-export type PlacedWith<Beside> = ({ readonly kind: 'placed'; readonly stored: KnownOrder } & Beside) | NotPlaced;
+/** `others` are the further orders of the same transaction. */
+export type Placed = { readonly kind: 'placed'; readonly stored: KnownOrder; readonly others: readonly KnownOrder[] } | NotPlaced;
 
 export type NotPlaced =
   /** The clientId is taken, by the same order or another one: compare fingerprints. Nothing was stored. */
@@ -84,10 +82,10 @@ export interface KnownOrder {
 }
 
 export interface OrdersStore {
-  /** One transaction: clientId, number of unsent orders, spending cap, order, first event, journal. */
-  place(draft: Draft): Promise<Placed>;
+  /** One transaction for all: clientId, number of unsent orders, spending cap, order, first event, journal. */
+  place(draft: Draft, others?: readonly Draft[]): Promise<Placed>;
   /** Prepares an unsent expired order again under its id; `moved-on` when it is no longer expired, or a hash is known. */
-  renew(chain: ChainSlug, id: bigint, draft: Draft): Promise<Placed | { readonly kind: 'moved-on' }>;
+  renew(chain: ChainSlug, id: bigint, draft: Draft, others?: readonly Draft[]): Promise<Placed | { readonly kind: 'moved-on' }>;
   /** The trader's orders prepared with one of these tags, by id. */
   tagged(chain: ChainSlug, trader: Address, tags: readonly Hex[]): Promise<KnownOrder[]>;
   find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownOrder | null>;

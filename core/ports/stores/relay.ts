@@ -1,5 +1,5 @@
 import type { ChainSlug } from '../../chains/chains.js';
-import type { Draft, NotPlaced, PlacedWith } from './orders.js';
+import type { Draft, KnownOrder, NotPlaced } from './orders.js';
 import type { Address, Hex } from '../../types.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from './exchange.js';
 import type { Lease } from './tracking.js';
@@ -168,49 +168,42 @@ export interface Unreclaimed {
   readonly requestIndex: number;
 }
 
-/** A bot's order that is one request on chain, with its record and its job. All share the new order's id. */
-export interface RelayedOrder {
-  readonly draft: Draft;
-  readonly request: Omit<RelayRequest, 'chain' | 'orderId'>;
-  readonly record: Omit<ExchangeRecord, 'oid' | 'legs'> & {
-    readonly leg: Omit<ExchangeLeg, 'orderId'>;
-    /** The oid of the bot's order that it continues; absent for a new one. */
-    readonly continues?: bigint;
-  };
-}
-
-/** An order that is not placed has no job. */
-export type PlacedJob = PlacedWith<{ readonly job: RelayJob }>;
-
-/** One request of a bot's order. */
+/** One request of a relayed order. */
 export interface RelayedLeg {
   /** Null for a TP/SL of an open trade, which is not an order. */
   readonly draft: Draft | null;
-  readonly leg: Omit<ExchangeLeg, 'orderId'>;
   /** Null for a leg that is held back: it is stored and gets its job later. */
   readonly request: Omit<RelayRequest, 'chain' | 'orderId'> | null;
   /** For a leg that opens or protects a trade whose closing slippage is set afterwards. */
   readonly owed?: { readonly closingSlippageP: bigint; readonly dueAt: number };
 }
 
-/** A bot's order with all of its requests. */
-export interface RelayedItem {
-  readonly record: Omit<ExchangeRecord, 'oid' | 'legs'>;
-  readonly legs: readonly RelayedLeg[];
+/** What is stored of a bot's order besides the orders it became. */
+export interface BotOrder extends Omit<ExchangeRecord, 'oid' | 'legs'> {
+  /** One for each request, in the same order. */
+  readonly legs: readonly Omit<ExchangeLeg, 'orderId'>[];
   /** The oid of a bot's order without an order of ours, or of the one that it continues; absent: the id of its first order. */
-  readonly oid?: bigint;
+  readonly oid?: bigint | undefined;
   /** The bot's order exists and gets these legs. */
   readonly isContinued: boolean;
   /** TP/SL that came with it; their parent is the leg that opens. */
   readonly children: readonly Omit<ChildRecord, 'parentOrder'>[];
 }
 
-export type PlacedItem =
+/** An order that the relayer sends, with all of its requests. */
+export interface RelayedOrder {
+  /** At least one, in the order in which they must be mined. */
+  readonly legs: readonly RelayedLeg[];
+  /** Null for a request that no order of a bot stands for: a change of margin, a close by a schedule. */
+  readonly record: BotOrder | null;
+}
+
+export type PlacedOrder =
   | {
       readonly kind: 'placed';
       readonly oid: bigint;
       /** The order of each leg; null for a leg that is none. */
-      readonly orderIds: readonly (bigint | null)[];
+      readonly orders: readonly (KnownOrder | null)[];
       /** In the order of the legs, without those held back. */
       readonly jobs: readonly RelayJob[];
     }
@@ -229,10 +222,8 @@ export interface RelayStore {
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
   /** Only those that are stored. */
   actions(chain: ChainSlug, ids: readonly bigint[]): Promise<SignedAction[]>;
-  /** The order, its record and the job in one transaction. */
-  placeAndQueue(relayed: RelayedOrder): Promise<PlacedJob>;
   /** Orders, record, TP/SL, closing slippages to set, and jobs in one transaction: all of them or nothing. */
-  placeItem(item: RelayedItem): Promise<PlacedItem>;
+  placeAndQueue(relayed: RelayedOrder): Promise<PlacedOrder>;
   queue(request: RelayRequest, at: number): Promise<RelayJob>;
   /** For cancels and reclaims: returns the open job that already does the same, if there is one. */
   queueOnce(request: RelayRequest, at: number): Promise<{ readonly job: RelayJob; readonly isNew: boolean }>;

@@ -59,27 +59,3 @@ export interface WalletMode {
   /** Epoch ms of the last change of the switch that applies; null where it was never touched. */
   readonly changedAt: number | null;
 }
-
-const RUNNING: WalletMode = { mode: 'running', reason: null, isRetiring: false, changedAt: null };
-
-const strictness = ({ mode }: Pick<WalletMode, 'mode'>): number => SWITCH_MODES.indexOf(mode);
-
-/** The stricter of the wallet's and its chain's switch applies. */
-export function walletModeOf(switches: readonly RelaySwitch[], wallet: Address): WalletMode {
-  const own = switches.find((each) => each.wallet === wallet) ?? RUNNING;
-  const chains = switches.find((each) => each.wallet === null) ?? RUNNING;
-  const { mode, reason, changedAt } = strictness(chains) >= strictness(own) ? chains : own;
-  return { mode, reason, isRetiring: own.isRetiring, changedAt };
-}
-
-const DOES: Readonly<Record<Exclude<SwitchMode, 'running'>, string>> = {
-  paused: 'is paused by its operator',
-  draining: 'finishes what it has and takes nothing new',
-};
-
-/** The refusal for new requests; null while they are accepted. */
-export function closedText({ mode, reason }: WalletMode): string | null {
-  if (mode === 'running') return null;
-  const why = reason === null ? '' : `: ${reason}`;
-  return `The relayer ${DOES[mode]}${why}. Nothing was sent; orders and positions can be managed from the trader's own wallet meanwhile.`;
-}

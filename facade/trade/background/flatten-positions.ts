@@ -2,10 +2,10 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import type { ListedPosition } from '../../../core/ports/stores/account.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { closePosition, closingMark } from '../../../core/trading/close-position.js';
+import { closingMark, prepareClose } from '../../../core/trading/close-position.js';
+import { placeUnnamed, requireLane } from '../../../core/trading/place-order.js';
 import { watchOrders } from '../send/await-orders.js';
 import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
-import { requireLane, sendTransaction } from '../send/send-write.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 
 /** Lets the relayer re-encode the job before signing: a close of a whole position, at the price of that moment. */
@@ -68,12 +68,13 @@ async function closeOne(
   try {
     requireLane(venue, caller);
     const expectedPrice = closingMark(venue, position);
-    const { order, transaction } = await closePosition(gateway, venue, caller, id.toString(), { expectedPrice });
-    if (transaction === null) return null;
+    const checked = await prepareClose(gateway, venue, caller, id.toString(), { expectedPrice });
     const context: FlattenJobContext = { kind: 'flatten', tradeIndex, expectedPrice };
-    const orderId = BigInt(order.id);
-    await sendTransaction(venue, caller, { action: signed, orderId, transaction, context, purpose: 'scheduled-cancel' });
-    return orderId;
+    const { oid } = await placeUnnamed(gateway, venue, caller, {
+      legs: [{ ...checked, context }],
+      relayed: { action: signed, purpose: 'scheduled-cancel', record: null },
+    });
+    return oid;
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     venue.log.warn('relay.schedule-not-flattened', { trader: caller.trader, position: id, error });

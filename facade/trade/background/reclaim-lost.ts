@@ -6,7 +6,7 @@ import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { CancelJobContext } from '../send/cancel-work.js';
 import type { Unreclaimed } from '../../../core/ports/stores/relay.js';
-import { sendWrite, takesWork } from '../send/send-write.js';
+import { sendWrite, takesWork } from '../../../core/trading/place-order.js';
 
 /** Hyperliquid has no reclaim: collateral of requests that the oracle did not answer in time is returned to the trader automatically. */
 export function reclaimLost(gateway: Gateway, venue: Venue): Cancel {

@@ -7,7 +7,7 @@ import { relayCancels } from '../send/relay-cancels.js';
 import type { ScheduledCancel } from '../../../core/ports/stores/exchange.js';
 import { DAY_MS } from '../../../core/ports/stores/gas.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { takesWork } from '../send/send-write.js';
+import { takesWork } from '../../../core/trading/place-order.js';
 
 const HOLD_MS = 6_500;
 /** Longer than one round of cancels takes: a replica that has not finished by then is dead. */

@@ -2,12 +2,12 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import { isExpired } from '../../../core/domain/agent.js';
 import { currentClosingSlippage } from '../../../core/domain/relay/price-bound.js';
 import { GatewayError } from '../../../core/errors.js';
-import type { Gateway, Venue } from '../../../core/gateway.js';
+import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
-import { sendWrite } from '../send/send-write.js';
+import { sendWrite } from '../../../core/trading/place-order.js';
 
 /** Nothing is lost when the replica that took it dies: it is due again after this. */
 const TAKEN_MS = 2_000;
@@ -51,9 +51,8 @@ export function setClosingSlippages(gateway: Gateway, venue: Venue): Cancel {
   };
   const cancels = [
     whenDue(gateway, venue, ['closingSlippages'], wake),
-    gateway.bus.on('journal', ({ venue: where, entries }) => {
-      const isOpened = entries.some(({ fact }) => fact.kind === 'fill' && fact.executed.action === 'open');
-      if (where === venue && isOpened) wake();
+    onVenue(gateway, venue, 'journal', ({ entries }) => {
+      if (entries.some(({ fact }) => fact.kind === 'fill' && fact.executed.action === 'open')) wake();
     }),
   ];
   return () => cancels.forEach((cancel) => cancel());

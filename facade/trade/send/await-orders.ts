@@ -1,5 +1,5 @@
 import { isSettled, type Order, type OrderStatus } from '../../../core/domain/order.js';
-import type { Gateway, Venue } from '../../../core/gateway.js';
+import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 
 export interface OrderWatch {
@@ -18,12 +18,12 @@ const isOver = (status: OrderStatus): boolean =>
   status === 'filled' || status === 'rejected' || status === 'canceled' || status === 'expired';
 
 /** Listens to the trader's journal from now on, so that nothing is missed between sending and waiting; needs no database connection. */
-export function watchOrders({ bus, stopping }: Gateway, venue: Venue, trader: Address): OrderWatch {
+export function watchOrders(gateway: Gateway, venue: Venue, trader: Address): OrderWatch {
+  const { stopping } = gateway;
   const states = new Map<bigint, Order | null>();
   const waiting = new Set<() => void>();
-  const cancel = bus.on('journal', (event) => {
-    if (event.venue !== venue) return;
-    for (const { fact, trader: whose } of event.entries) {
+  const cancel = onVenue(gateway, venue, 'journal', ({ entries }) => {
+    for (const { fact, trader: whose } of entries) {
       const about = fact.kind === 'correction' ? fact.of : fact;
       if (whose === trader && about.kind === 'order') states.set(about.id, about.order);
     }

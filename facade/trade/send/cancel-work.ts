@@ -5,7 +5,7 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import { soonest, type OrderWatch } from './await-orders.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
-import { requireLane, sendWrite } from './send-write.js';
+import { requireLane, sendWrite } from '../../../core/trading/place-order.js';
 
 export type CancelOutcome =
   | { readonly kind: 'done' }

@@ -10,10 +10,10 @@ import { prepareTransaction } from '../../../core/trading/prepare-transaction.js
 import { askedLevel, type Child } from '../plan/find-target.js';
 import { soonest, watchOrders } from './await-orders.js';
 import { comesTrue, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
-import { recordOf } from './item-record.js';
+import { recordOf } from './send-item.js';
 import { failed, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { sendWrite } from './send-write.js';
+import { sendWrite } from '../../../core/trading/place-order.js';
 
 /** Lets the relayer re-encode the job before signing: the resting order with only one level changed. */
 export interface ChildJobContext {

@@ -3,11 +3,11 @@ import { decimal } from '../../../core/domain/decimal.js';
 import { leverageForMargin, type MarginContext } from '../../../core/domain/relay/price-bound.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { changeLeverage } from '../../../core/trading/change-leverage.js';
-import { LEVERAGE_DECIMALS } from '../../../core/trading/exact-units.js';
+import { prepareLeverage } from '../../../core/trading/change-leverage.js';
+import { LEVERAGE_DECIMALS } from '../../../core/trading/order-request.js';
 import { watchOrders } from './await-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
-import { sendTransaction } from './send-write.js';
+import { placeUnnamed } from '../../../core/trading/place-order.js';
 
 export interface MarginJobContext {
   readonly kind: 'margin';
@@ -45,17 +45,22 @@ export async function relayMargin(
   if (next === null) return { kind: 'too-little' };
   const watch = watchOrders(gateway, venue, caller.trader);
   try {
-    const { order, transaction } = await changeLeverage(gateway, venue, caller, largest.id.toString(), {
+    const { checked } = await prepareLeverage(gateway, venue, caller, largest.id.toString(), {
       leverage: decimal(next, LEVERAGE_DECIMALS),
     });
-    if (order === null || transaction === null) return { kind: 'too-little' };
-    const id = BigInt(order.id);
+    if (checked === null) return { kind: 'too-little' };
     const job: MarginJobContext = { kind: 'margin', context };
-    const sent = await sendTransaction(venue, caller, { action, orderId: id, transaction, context: job });
-    await watch.settled([id], holdMs);
-    const relayed = await gateway.store.relay.job(slug, sent.job.id);
+    const { oid, jobs } = await placeUnnamed(gateway, venue, caller, {
+      legs: [{ ...checked, context: job }],
+      relayed: { action, record: null },
+    });
+    await watch.settled([oid], holdMs);
+    const [relayed] = await gateway.store.relay.jobs(
+      slug,
+      jobs.map((sent) => sent.job.id),
+    );
     const isUnsent = relayed?.state === 'refused' || relayed?.state === 'replaced';
-    return { kind: isUnsent || watch.state(id)?.status === 'rejected' ? 'rejected' : 'done' };
+    return { kind: isUnsent || watch.state(oid)?.status === 'rejected' ? 'rejected' : 'done' };
   } finally {
     watch.stop();
   }

@@ -23,10 +23,10 @@ import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { foreseeRefusal } from '../../../core/trading/rules-of-opening.js';
-import { sendItem } from './send-item.js';
+import { CLOID_TAKEN, sendItem } from './send-item.js';
 import { withSlot } from '../plan/simulation-slots.js';
 import { prepareReplacement } from '../../../core/trading/prepare-leg.js';
-import { CLOID_TAKEN, type Instead } from '../../../core/trading/prepare-order.js';
+import type { Instead } from '../../../core/trading/prepare-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import type { Hex } from '../../../core/types.js';
 

@@ -1,15 +1,19 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import type { TranslationContext } from '../../../core/domain/relay/exchange-order.js';
+import type { TranslationContext, Leg } from '../../../core/domain/relay/exchange-order.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { childRecords, legRecord, protectionId, recordOf, owedClosingSlippage, owesClosingSlippage } from './item-record.js';
-import { failed, isOnlyAgainstOpening, type Failure, type Prepared } from '../plan/plan-items.js';
-import type { RelayedLeg, SignedAction } from '../../../core/ports/stores/relay.js';
+import { failed, isOnlyAgainstOpening, type Failure, type Prepared, type ChildItem } from '../plan/plan-items.js';
+import type { BotOrder, SignedAction, RelayedLeg } from '../../../core/ports/stores/relay.js';
 import { raiseQuotaAlert } from '../../../core/observability/alerts/raise.js';
-import type { QueuedItem, QueuedJob } from '../../../core/ports/relayer.js';
-import { relayerOf, requestOf, sendWrite } from './send-write.js';
-import type { PreparedLeg } from '../../../core/trading/prepare-leg.js';
-import { mendDraft, storeLeg } from '../../../core/trading/prepare-order.js';
+import type { QueuedJob } from '../../../core/ports/relayer.js';
+import { sendWrite, placeOrder, placeUnnamed, type OrderToPlace, type Placement } from '../../../core/trading/place-order.js';
+import { isLive } from '../../../core/domain/order.js';
+import { askedLevel, keptPrice } from '../plan/find-target.js';
+import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
+import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
+import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/price-bound.js';
+
+export const CLOID_TAKEN = 'An order with this cloid is still open.';
 
 /** Lets the relayer re-encode the job before signing. */
 export interface OrderJobContext {
@@ -46,120 +50,79 @@ export async function sendItem(
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
-  { jobContext, continues }: SendOptions = {},
+  options: SendOptions = {},
 ): Promise<Sent | Failure> {
-  const send = { prepared, jobContext, continues };
-  const [only] = prepared.legs;
-  const isOneStep =
-    prepared.legs.length === 1 && only?.draft && !owesClosingSlippage(prepared) && (prepared.asked.children ?? []).length === 0;
   try {
-    return await (isOneStep ? sendAtOnce(venue, caller, action, send, only) : sendTogether(gateway, venue, caller, action, send));
+    return await place(gateway, venue, caller, action, prepared, options);
   } catch (error) {
     // After a database failure the order may be stored, and would then be sent: it must not be reported as refused.
     if (error instanceof GatewayError && error.code === 'NOT_READY') throw error;
     await raiseQuotaAlert(gateway, venue, caller.trader, error);
     const closes = prepared.legs.filter(({ leg }) => leg.role === 'close');
     const isClosing = closes.length > 0 && closes.length < prepared.legs.length && isOnlyAgainstOpening(error);
-    if (!isClosing) return failed(error);
-    return sendItem(
-      gateway,
-      venue,
-      caller,
-      action,
-      { ...prepared, legs: closes },
-      { jobContext, ...(continues !== undefined && { continues }) },
-    );
+    return isClosing ? sendItem(gateway, venue, caller, action, { ...prepared, legs: closes }, options) : failed(error);
   }
 }
 
-interface ToSend {
-  readonly prepared: Prepared;
-  readonly jobContext: unknown;
-  readonly continues: bigint | undefined;
-}
-
-/** For a single transaction: our order, the bot's record and the relayer's job are stored in one statement. */
-async function sendAtOnce(
-  venue: Venue,
-  caller: AgentCaller,
-  action: SignedAction,
-  { prepared, jobContext, continues }: ToSend,
-  { leg, draft, write }: PreparedLeg,
-): Promise<Sent> {
-  if (draft === null) throw new TypeError('an order without a draft');
-  const relayed = {
-    request: requestOf(caller, { action, transaction: write.transaction, context: jobContext ?? contextOf(prepared, 0) }),
-    record: { ...recordOf(venue, caller, action, prepared), leg: legRecord(leg), ...(continues === undefined ? {} : { continues }) },
-  };
-  const named = { clientId: prepared.asked.cloid, isInstead: jobContext !== undefined };
-  const { stored, job, handedOver } = await storeLeg(venue, { draft, write }, named, (it) =>
-    relayerOf(venue).place({ ...relayed, draft: it }),
-  );
-  return { ...prepared, oid: continues ?? stored.id, orderIds: [stored.id], jobs: [{ job, handedOver }], held: null };
-}
-
 /**
- * For several transactions, or with TP/SL: all orders, the bot's record and the relayer's jobs are stored in one transaction, in the order
- * in which the legs must be mined. The opening of the other side is held back until the closes are executed: the oracle may refuse them,
- * and the opening would stand beside them.
+ * All orders, the bot's record and the relayer's jobs are stored in one transaction, in the order in which the legs must be mined. The
+ * opening of the other side is held back until the closes are executed: the oracle may refuse them, and the opening would stand beside them.
  */
-async function sendTogether(
+async function place(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { prepared, jobContext, continues }: ToSend,
+  prepared: Prepared,
+  { jobContext, continues }: SendOptions,
 ): Promise<Sent> {
   const { legs, asked } = prepared;
   const held = heldLeg(prepared);
   const owed = owedClosingSlippage(prepared, venue.clock.now());
-  const oid =
-    continues ?? (legs.some(({ draft }) => draft !== null) ? undefined : await protectionId(gateway, venue, caller, action, prepared));
-  const requests = legs.map(({ leg, draft, write }, at) => ({
-    draft: draft && { ...draft, order: { ...draft.order, clientId: at === 0 ? asked.cloid : null } },
-    leg: legRecord(leg),
-    request:
-      at === held ? null : requestOf(caller, { action, transaction: write.transaction, context: jobContext ?? contextOf(prepared, at) }),
-    ...owed(leg),
-  }));
-  const item = {
-    record: recordOf(venue, caller, action, prepared),
-    children: childRecords(venue, caller, action, prepared),
+  const isOrder = legs.some(({ draft }) => draft !== null);
+  const record: BotOrder = {
+    ...recordOf(venue, caller, action, prepared),
+    legs: legs.map(({ leg }) => legRecord(leg)),
+    oid: continues ?? (isOrder ? undefined : await protectionId(gateway, venue, caller, action, prepared)),
     isContinued: continues !== undefined,
-    ...(oid !== undefined && { oid }),
+    children: childRecords(venue, caller, action, prepared),
   };
-  const placed = await placeLegs(venue, legs, requests, jobContext !== undefined, (all) =>
-    relayerOf(venue).placeItem({ ...item, legs: all }),
-  );
-  const heldId = held === null ? null : (placed.orderIds[held] ?? null);
+  const order: OrderToPlace = {
+    relayed: { action, record },
+    legs: legs.map(({ leg, draft, write }, at) => ({
+      draft,
+      write,
+      ...(at !== held && { context: jobContext ?? contextOf(prepared, at) }),
+      ...owed(leg),
+    })),
+  };
+  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, isInstead: jobContext !== undefined });
+  const ids = placed.orders.map((stored) => stored?.id ?? null);
+  const heldId = held === null ? null : (ids[held] ?? null);
   return {
     ...prepared,
     oid: placed.oid,
-    orderIds: placed.orderIds.flatMap((id) => (id === heldId ? [] : (id ?? []))),
-    jobs: placed.queued,
+    orderIds: ids.flatMap((id) => (id === heldId ? [] : (id ?? []))),
+    jobs: placed.jobs,
     held: held === null || heldId === null ? null : { at: held, orderId: heldId },
   };
 }
 
-type QueuedLegs = Extract<QueuedItem, { kind: 'placed' }>;
-
-/** A refused leg is tried again, with all others, if its draft can be mended. */
-async function placeLegs(
+/**
+ * A past order keeps its cloid, and ours is found by the exchange record. A live one keeps it against any other, also against the same
+ * request sent twice at once, unless it is the one that is replaced.
+ */
+async function placeNamed(
+  gateway: Gateway,
   venue: Venue,
-  prepared: readonly PreparedLeg[],
-  legs: readonly RelayedLeg[],
-  isInstead: boolean,
-  place: (legs: readonly RelayedLeg[]) => Promise<QueuedItem>,
-  fresh: ReadonlySet<number> = new Set(),
-): Promise<QueuedLegs> {
-  const placed = await place(legs);
+  caller: AgentCaller,
+  order: OrderToPlace,
+  { cloid, isInstead }: { readonly cloid: string | null; readonly isInstead: boolean },
+): Promise<Extract<Placement, { kind: 'placed' }>> {
+  const placed = await placeOrder(gateway, venue, caller, { ...order, clientId: cloid });
   if (placed.kind === 'placed') return placed;
-  const { at, why } = placed;
-  const [leg, of] = [legs[at], prepared[at]];
-  if (!leg?.draft || !of) throw new TypeError('a leg without an order cannot be refused');
-  const mended = await mendDraft(venue, { draft: leg.draft, write: of.write }, why, { isInstead, isFresh: fresh.has(at) });
-  const again = legs.map((each, index) => (index === at ? { ...leg, draft: mended } : each));
-  return placeLegs(venue, prepared, again, isInstead, place, why.kind === 'short' ? new Set([...fresh, at]) : fresh);
+  if (!isInstead && isLive(placed.stored.order)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+  return placeUnnamed(gateway, venue, caller, order);
 }
 
 /** The opening of a flip, by its index. */
@@ -208,4 +171,81 @@ export async function dropHeld({ store }: Gateway, { definition, clock }: Venue,
   if (held === null) return sent;
   await store.orders.giveUp(definition.slug, trader, held.orderId, clock.now());
   return { ...sent, held: null, legs: legs.filter((_, at) => at !== held.at) };
+}
+
+/** The stored record of an item as the bot sent it, without the ids that storing assigns. */
+export const recordOf = (
+  { definition, clock }: Venue,
+  { trader, agent }: AgentCaller,
+  action: SignedAction,
+  { asked, manner }: { readonly asked: ChildItem; readonly manner: ExchangeRecord['manner'] },
+): Omit<ExchangeRecord, 'oid' | 'legs'> => ({
+  chain: definition.slug,
+  trader,
+  agent,
+  action: action.id,
+  item: asked.item,
+  cloid: asked.cloid,
+  pairIndex: asked.pairIndex,
+  manner,
+  order: asked.order,
+  wire: asked.wire,
+  createdAt: clock.now(),
+});
+
+export const legRecord = ({ role, intent, sizeBase }: Leg): Omit<ExchangeLeg, 'orderId'> => ({
+  role,
+  tradeIndex: 'tradeIndex' in intent ? intent.tradeIndex : null,
+  sizeBase,
+});
+
+/** The TP/SL of an opening as orders of their own; none if the parent opens nothing. */
+export function childRecords(
+  venue: Venue,
+  caller: AgentCaller,
+  action: SignedAction,
+  { asked: { children = [] }, legs }: Prepared,
+): Omit<ChildRecord, 'parentOrder'>[] {
+  const opening = legs.find(({ leg }) => leg.role === 'open');
+  if (opening === undefined) return [];
+  const { sizeBase } = opening.leg;
+  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase }));
+}
+
+/** The id under which the level is listed. A level that is set again at the same place is a new order. */
+export async function protectionId(
+  { store }: Gateway,
+  { definition: { slug }, clock, feed }: Venue,
+  { trader }: AgentCaller,
+  action: SignedAction,
+  { legs, asked }: Prepared,
+): Promise<bigint> {
+  const [intent] = legs.map(({ leg }) => leg.intent);
+  if (intent?.kind !== 'protect') throw new TypeError('an exchange order without a leg');
+  const { tradeIndex } = intent;
+  const level = askedLevel(asked.order);
+  const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
+  // Identified by the price at which the contract will store it.
+  const protection = { ...level, tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price };
+  const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
+  if (!known) throw new TypeError('a protection without a number');
+  const former = await store.exchange.find(slug, trader, known.id);
+  if (former === null || (former.action === action.id && former.item === asked.item)) return known.id;
+  return (await store.facade.protections.renumber(slug, trader, known.id, clock.now())) ?? known.id;
+}
+
+/** A protection sets its slippage itself; it is checked once more, because a pending close may have set another. */
+const SECOND_LOOK_MS = 15_000;
+
+const wantedBy = ({ asked, manner }: Prepared): bigint =>
+  manner === 'protection' ? wantedClosingSlippage(asked.order, MAX_SLIPPAGE_P) : asked.closingSlippageP;
+
+/** What is stored with a leg before anything is sent, so that a crash cannot leave a stop loss without its closing slippage. */
+export function owedClosingSlippage(prepared: Prepared, now: number): (leg: Leg) => Pick<RelayedLeg, 'owed'> {
+  const closingSlippageP = wantedBy(prepared);
+  if (closingSlippageP <= DEFAULT_CLOSING_SLIPPAGE_P) return () => ({});
+  return ({ role, intent }) => {
+    if (role === 'open') return { owed: { closingSlippageP, dueAt: now } };
+    return intent.kind === 'protect' ? { owed: { closingSlippageP, dueAt: now + SECOND_LOOK_MS } } : {};
+  };
 }

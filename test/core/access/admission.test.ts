@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import type { AdmissionEntry, AdmissionStore, AdmissionVerdict, Admitted } from '../../../core/access/admission.js';
+import type { Admitted } from '../../../core/access/admission.js';
+import type { AdmissionEntry, AdmissionStore, AdmissionVerdict } from '../../../core/ports/stores/access.js';
 import { createAdmission } from '../../../core/access/admission.js';
 import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import { windowStart } from '../../../core/access/limits.js';

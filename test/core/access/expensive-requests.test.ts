@@ -1,4 +1,4 @@
-import { createExpensiveRequests } from '../../../core/access/ip-limits.js';
+import { createExpensiveRequests } from '../../../core/access/limits.js';
 
 const turns = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 

@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import type { DiamondLog } from '../../../core/domain/diamond-log.js';
 import { foldOrder, NEXT, step, type OrderEvent } from '../../../core/domain/order-machine.js';
 import { interpretLogs } from '../../../core/domain/interpret-logs.js';
-import { ORDER_REASONS, ORDER_STATUSES, isLive, type Order } from '../../../core/domain/order.js';
-import { CANCEL_REASONS } from '../../../core/domain/pricing/cancel-reason.js';
+import { ORDER_REASONS, ORDER_STATUSES, isLive, type Order, CANCEL_REASONS } from '../../../core/domain/order.js';
 
 const order = (changes: Partial<Order> = {}): Order => ({
   trader: '0x0000000000000000000000000000000000000001',

@@ -1,7 +1,7 @@
 import { zeroAddress } from 'viem';
 import { formatDecimal } from '../../../core/domain/decimal.js';
 import { venueOf, type Venue } from '../../../core/gateway.js';
-import { appendTag } from '../../../core/trading/tag.js';
+import { appendTag } from '../../../core/trading/encode-intent.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';

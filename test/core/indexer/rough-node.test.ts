@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { venueOf } from '../../../core/gateway.js';
-import { appendTag } from '../../../core/trading/tag.js';
+import { appendTag } from '../../../core/trading/encode-intent.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';

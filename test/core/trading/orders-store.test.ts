@@ -125,6 +125,50 @@ describe('an order that is placed', () => {
   });
 });
 
+describe('the orders of one transaction', () => {
+  const idsOf = async (trader: Address): Promise<bigint[]> =>
+    (await store.account.ordersBefore(CHAIN, trader, null, 50)).map(({ id }) => id).sort((a, b) => Number(a - b));
+
+  it('are stored together, the first with the clientId', async () => {
+    const trader = newTrader();
+    const [first, second, third] = [draft(trader, { order: { clientId: 'all' } }), draft(trader), draft(trader)];
+    const answer = await store.orders.place(first, [second, third]);
+    if (answer.kind !== 'placed') throw new Error(answer.kind);
+    expect(answer.others.map(({ order }) => order)).toEqual([second.order, third.order]);
+    expect(await idsOf(trader)).toEqual([answer.stored, ...answer.others].map(({ id }) => id));
+    expect((await store.orders.findByClientId(CHAIN, trader, 'all'))?.id).toBe(answer.stored.id);
+  });
+
+  it('are none where one of them is refused, or the clientId is known', async () => {
+    const trader = newTrader();
+    const wishes = { maxUnsent: 2, order: { clientId: 'all' } };
+    expect(await store.orders.place(draft(trader, wishes), [draft(trader, { maxUnsent: 2 }), draft(trader, { maxUnsent: 2 })])).toEqual({
+      kind: 'too-many',
+      earliestExpiry: NOW + 60_000,
+    });
+    expect(await idsOf(trader)).toEqual([]);
+    expect(await journaled(trader)).toEqual([]);
+    const { id } = await placed(trader, wishes);
+    expect(await store.orders.place(draft(trader, wishes), [draft(trader)])).toMatchObject({ kind: 'known', stored: { id } });
+    expect(await idsOf(trader)).toEqual([id]);
+  });
+
+  it('come with the one that is renewed, or not at all', async () => {
+    const trader = newTrader();
+    const { id } = await placed(trader, { forMs: 1_000 });
+    expect(await store.orders.renew(CHAIN, id, draft(trader), [draft(trader)])).toEqual({ kind: 'moved-on' });
+    await store.orders.expire(CHAIN, NOW + 1_000);
+    const full = { maxUnsent: 1 };
+    expect((await store.orders.renew(CHAIN, id, draft(trader, full), [draft(trader, full)])).kind).toBe('too-many');
+    expect(await idsOf(trader)).toEqual([id]);
+    expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
+    const renewed = await store.orders.renew(CHAIN, id, draft(trader), [draft(trader)]);
+    if (renewed.kind !== 'placed') throw new Error(renewed.kind);
+    expect(renewed.stored).toMatchObject({ id, order: { status: 'prepared' } });
+    expect(await idsOf(trader)).toEqual([id, ...renewed.others.map((other) => other.id)]);
+  });
+});
+
 describe('an order that is not sent', () => {
   it('expires when its time is up, and gives its spending back', async () => {
     const trader = newTrader();

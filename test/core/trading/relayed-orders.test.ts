@@ -1,7 +1,7 @@
 import type { SignerClaim } from '../../../core/ports/stores/signers.js';
 import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { Address } from '../../../core/types.js';
-import type { RelayedItem, RelayedOrder } from '../../../core/ports/stores/relay.js';
+import type { BotOrder, RelayedLeg, RelayedOrder } from '../../../core/ports/stores/relay.js';
 import type { OpeningGuard } from '../../../core/ports/stores/rules.js';
 import { orderDraft, type DraftWishes } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';
@@ -121,7 +121,13 @@ describe('a signed action', () => {
 });
 
 describe('an order that is stored with what sends it', () => {
-  async function newOrders(): Promise<(wishes?: DraftWishes, guard?: OpeningGuard) => RelayedOrder> {
+  interface SingleOrder extends RelayedOrder {
+    readonly record: BotOrder;
+    readonly request: NonNullable<RelayedLeg['request']>;
+    readonly draft: NonNullable<RelayedLeg['draft']>;
+  }
+
+  async function newOrders(): Promise<(wishes?: DraftWishes, guard?: OpeningGuard) => SingleOrder> {
     const trader = newAddress();
     const proof = { envelope: '{}', actionHash: '0x00', form: 'canonical', network: 'a', nonce: 1n, receivedAt: NOW } as const;
     const { id: action } = await storeAction(store, { chain: CHAIN, signer: trader, trader, ...proof });
@@ -129,11 +135,13 @@ describe('an order that is stored with what sends it', () => {
     const wire = { limitPx: '1', sz: '1', tif: 'Ioc', triggerPx: null, isMarket: null, tpsl: null };
     const leg = { role: 'open', tradeIndex: null, sizeBase: 10n ** 30n } as const;
     const who = { chain: CHAIN, trader, agent: trader } as const;
-    const record = { ...who, action, item: 0, cloid: null, pairIndex: 0, manner: 'market', order, wire, leg, createdAt: NOW } as const;
+    const terms = { action, item: 0, cloid: null, pairIndex: 0, manner: 'market', order, wire, createdAt: NOW } as const;
+    const record: BotOrder = { ...who, ...terms, legs: [leg], isContinued: false, children: [] };
     return (wishes = {}, guard) => {
       const draft = { ...orderDraft(CHAIN, trader, { now: NOW, ...wishes }), ...(guard && { guard }) };
       const call = { data: draft.data, gas: 1n, context: { block: 7n }, notAfter: NOW };
-      return { draft, record, request: { trader, wallet: trader, purpose: 'action', parent: action, ...call } };
+      const request = { trader, wallet: trader, purpose: 'action', parent: action, ...call } as const;
+      return { draft, request, record, legs: [{ draft, request }] };
     };
   }
 
@@ -155,17 +163,34 @@ describe('an order that is stored with what sends it', () => {
   it('has the very job that the queue holds', async () => {
     const placed = await store.relay.placeAndQueue((await newOrders())());
     if (placed.kind !== 'placed') throw new Error(placed.kind);
-    expect(await store.relay.jobsOfOrder(CHAIN, placed.stored.id)).toEqual([placed.job]);
-    expect(await store.exchange.ofOrders(CHAIN, [placed.stored.id])).toHaveProperty('size', 1);
+    expect(placed.orders.map((order) => order?.id)).toEqual([placed.oid]);
+    expect(placed.jobs).toHaveLength(1);
+    expect(await store.relay.jobsOfOrder(CHAIN, placed.oid)).toEqual(placed.jobs);
+    expect(await store.exchange.ofOrders(CHAIN, [placed.oid])).toHaveProperty('size', 1);
+  });
+
+  it('has its job also where no order of a bot stands for it', async () => {
+    const { legs } = (await newOrders())();
+    const placed = await store.relay.placeAndQueue({ legs, record: null });
+    if (placed.kind !== 'placed') throw new Error(placed.kind);
+    expect(await store.relay.jobsOfOrder(CHAIN, placed.oid)).toEqual(placed.jobs);
+    expect(placed.jobs).toHaveLength(1);
+    expect(await store.exchange.ofOrders(CHAIN, [placed.oid])).toHaveProperty('size', 0);
   });
 
   it('leaves nothing behind where anything speaks against it', async () => {
     const orderOf = await newOrders();
     expect(await store.relay.placeAndQueue(orderOf({ order: { clientId: 'taken' } }))).toMatchObject({ kind: 'placed' });
     const before = await written();
-    expect(await store.relay.placeAndQueue(orderOf({ order: { clientId: 'taken' } }))).toMatchObject({ kind: 'known' });
-    expect(await store.relay.placeAndQueue(orderOf({ maxUnsent: 1 }))).toMatchObject({ kind: 'too-many' });
-    expect(await store.relay.placeAndQueue(orderOf({ spend: { usd: '10', cap: '9' } }))).toMatchObject({ kind: 'over-cap' });
+    expect(await store.relay.placeAndQueue(orderOf({ order: { clientId: 'taken' } }))).toMatchObject({
+      kind: 'refused',
+      why: { kind: 'known' },
+    });
+    expect(await store.relay.placeAndQueue(orderOf({ maxUnsent: 1 }))).toMatchObject({ kind: 'refused', why: { kind: 'too-many' } });
+    expect(await store.relay.placeAndQueue(orderOf({ spend: { usd: '10', cap: '9' } }))).toMatchObject({
+      kind: 'refused',
+      why: { kind: 'over-cap' },
+    });
     const asked = { collaterals: new Map(), instead: null, now: NOW, notionalUsd: 1n, freedUsd: 0n };
     const given = { defaults: {}, own: { access: 'blocked' } } as const;
     await expect(store.relay.placeAndQueue(orderOf({}, { ...asked, given }))).rejects.toThrow();
@@ -190,15 +215,13 @@ describe('an order that is stored with what sends it', () => {
     async function newItems() {
       const orderOf = await newOrders();
       const { record, request } = orderOf();
-      const { leg, ...shared } = record;
+      const { legs, isContinued, children, ...shared } = record;
       const owed = { closingSlippageP: 5_000n, dueAt: NOW };
-      const itemOf = (...wishes: DraftWishes[]): RelayedItem => ({
-        record: shared,
-        isContinued: false,
-        children: [{ ...shared, item: 1, manner: 'protection', sizeBase: 5n }],
+      const child = { ...shared, item: 1, manner: 'protection', sizeBase: 5n } as const;
+      const itemOf = (...wishes: DraftWishes[]): RelayedOrder => ({
+        record: { ...shared, isContinued, legs: wishes.flatMap(() => legs), children: [...children, child] },
         legs: wishes.map((wish, at) => ({
           draft: orderOf(wish).draft,
-          leg,
           request: at === 2 ? null : request,
           ...(at === 0 && { owed }),
         })),
@@ -208,9 +231,10 @@ describe('an order that is stored with what sends it', () => {
 
     it('has a job for each that is not held back, its record and its children', async () => {
       const { itemOf, record } = await newItems();
-      const placed = await store.relay.placeItem(itemOf({}, {}, {}));
+      const placed = await store.relay.placeAndQueue(itemOf({}, {}, {}));
       if (placed.kind !== 'placed') throw new Error(placed.kind);
-      const { oid, orderIds, jobs } = placed;
+      const { oid, orders, jobs } = placed;
+      const orderIds = orders.map((order) => order?.id);
       expect(orderIds[0]).toBe(oid);
       expect(jobs.map(({ orderId }) => orderId)).toEqual(orderIds.slice(0, 2));
       expect(
@@ -229,12 +253,12 @@ describe('an order that is stored with what sends it', () => {
       const { itemOf, record } = await newItems();
       const before = await written();
       const over = { spend: { usd: '10', cap: '9' } };
-      expect(await store.relay.placeItem(itemOf({}, over))).toMatchObject({ kind: 'refused', at: 1, why: { kind: 'over-cap' } });
+      expect(await store.relay.placeAndQueue(itemOf({}, over))).toMatchObject({ kind: 'refused', at: 1, why: { kind: 'over-cap' } });
       await store.rules.put({ chain: CHAIN, trader: record.trader, rules: { reduceOnly: true }, updatedAt: NOW });
       const asked = { collaterals: new Map(), instead: null, now: NOW, notionalUsd: 1n, freedUsd: 0n, given: { defaults: {}, own: {} } };
       const { legs, ...rest } = itemOf({}, {});
       const ruled = legs.map((leg, at) => (at === 1 && leg.draft ? { ...leg, draft: { ...leg.draft, guard: asked } } : leg));
-      await expect(store.relay.placeItem({ ...rest, legs: ruled })).rejects.toThrow();
+      await expect(store.relay.placeAndQueue({ ...rest, legs: ruled })).rejects.toThrow();
       expect(await written()).toEqual(before);
     });
   });
@@ -260,7 +284,7 @@ describe('an order that is stored with what sends it', () => {
   it('is in the journal as executed where its answer is noted while it is being executed', async () => {
     const placed = await store.relay.placeAndQueue((await newOrders())());
     if (placed.kind !== 'placed') throw new Error(placed.kind);
-    const { id } = placed.stored;
+    const { oid: id } = placed;
     let noted = Promise.resolve();
     await store.db.transaction(async (trx) => {
       await trx.raw(`update orders set state = jsonb_set(state, '{status}', '"filled"') where id = ?`, [id.toString()]);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Hex } from '../../../core/types.js';
-import { appendTag, tagsIn } from '../../../core/trading/tag.js';
+import { appendTag, tagsIn } from '../../../core/trading/encode-intent.js';
 import { diamondCall } from '../../harness/diamond/diamond-calls.js';
 import { newTag } from '../../harness/traders/order-draft.js';
 

@@ -3,7 +3,7 @@ import { connect as connectTcp } from 'node:net';
 import { Wallet } from 'ethers';
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { RequestAccess } from '../../../core/access/request-access.js';
-import { createIpLimits, type IpLimits } from '../../../core/access/ip-limits.js';
+import { createIpLimits, type IpLimits } from '../../../core/access/limits.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
 import { venueOf } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';

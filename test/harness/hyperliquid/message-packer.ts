@@ -1,4 +1,4 @@
-import type { Packable } from '../../../facade/signing/msgpack.js';
+import type { Packable } from '../../../facade/signing/action-hash.js';
 
 /** The range of msgpack integers: signed 64 bits below zero, unsigned above. */
 const MIN_INTEGER = -(2n ** 63n);

@@ -5,7 +5,7 @@ import { parseDecimal } from '../../../core/domain/decimal.js';
 import type { Order } from '../../../core/domain/order.js';
 import { positionSizeCollateral } from '../../../core/domain/pricing/size.js';
 import type { Draft } from '../../../core/ports/stores/orders.js';
-import { appendTag } from '../../../core/trading/tag.js';
+import { appendTag } from '../../../core/trading/encode-intent.js';
 import { diamondCall, trade, type Trade } from '../diamond/diamond-calls.js';
 
 const TYPES = ['market', 'limit', 'stop'] as const;

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Bus } from '../../../core/stream/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../../core/gateway.js';
 import { createResponseCache } from '../../../http/response-cache.js';
-import { createIpLimits } from '../../../core/access/ip-limits.js';
+import { createIpLimits } from '../../../core/access/limits.js';
 import { createApp } from '../../../native-api/app.js';
 import { listen } from '../../../http/listen.js';
 import { SESSION_LIMITS } from '../../../native-api/ws/session.js';

@@ -1,4 +1,4 @@
-import { CANCEL_REASONS } from '../../../../core/domain/pricing/cancel-reason.js';
+import { CANCEL_REASONS } from '../../../../core/domain/order.js';
 import type { PriceContext, PriceImpact } from '../../../../core/domain/pricing/execution-price.js';
 import { STANDARD_TERMS, type MarketView, type TraderTerms } from '../../../../core/domain/pricing/market-view.js';
 import { PriceRangeError } from '../../../../core/domain/pricing/exposure.js';

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
-import {
-  accruedFunding,
-  APR_UNIT,
-  aprMultipliers,
-  fundingRates,
-  fundingVelocity,
-  hourlyRates,
-} from '../../../../core/domain/pricing/funding.js';
+import { accruedFunding, APR_UNIT, aprMultipliers, fundingRates, fundingVelocity } from '../../../../core/domain/pricing/funding.js';
+import { formatDecimal } from '../../../../core/domain/decimal.js';
+import { fundingSnapshot } from '../../../../core/markets/funding.js';
 import { E18, E8 } from '../../../../core/domain/pricing/units.js';
 import { magnitude, SEED } from './arbitraries.js';
 import { goldenMarket, price, USDC, withState } from './fixture.js';
@@ -129,15 +124,18 @@ describe('accrued funding', () => {
 });
 
 describe('hourly rates', () => {
-  it('are percent per hour with eighteen digits, paid when positive', () => {
-    const moment = { timestamp: 0n, block: 0n };
-    const rates = hourlyRates(market({ long: 2n * E18, short: E18, last: 10n ** 14n }), { moment, price: price(60_000) });
-    expect(rates).toEqual({ fundingLong: 36n * 10n ** 16n, fundingShort: -72n * 10n ** 16n, borrowing: 63_420n * 3600n * E8 });
+  const ratesOf = ({ state }: typeof goldenMarket) => {
+    const about = { index: 1, symbol: 'USDC', address: '0x01', isActive: true, decimals: 6 } as const;
+    const point = { mark: price(60_000), index: price(60_000), oracle: price(60_000), at: 0 };
+    const shown = fundingSnapshot({ collaterals: [{ ...USDC, ...about, pairs: [state] }] }, 0, point, 0);
+    return [shown.fundingRateLongHourly, shown.fundingRateShortHourly, shown.borrowingRateHourly].map(formatDecimal);
+  };
+
+  it('are percent per hour, paid when positive', () => {
+    expect(ratesOf(market({ long: 2n * E18, short: E18, last: 10n ** 14n }))).toEqual(['0.36', '-0.72', '0.0228312']);
   });
 
   it('show a lone side’s counterpart the plain rate', () => {
-    const moment = { timestamp: 0n, block: 0n };
-    const rates = hourlyRates(market({ long: E18, short: 0n, last: 10n ** 14n }), { moment, price: price(60_000) });
-    expect(rates.fundingShort).toBe(-36n * 10n ** 16n);
+    expect(ratesOf(market({ long: E18, short: 0n, last: 10n ** 14n }))[1]).toBe('-0.36');
   });
 });

@@ -1,15 +1,17 @@
-import { divideInteger } from '../decimal.js';
-import { maxLeverageOf } from '../market.js';
-import { firstReason, type CancelReason } from './cancel-reason.js';
-import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
-import { effectiveLeverage } from './leverage-update.js';
-import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
-import { tradingFee } from './fees.js';
-import { isLiquidatable, liquidationPrice } from './liquidation.js';
-import type { StoredTrade, TradeAccount } from './market-view.js';
-import { pnlPercentP, rawPnl } from './pnl.js';
-import { positionSizeCollateral } from './size.js';
-import { E3, multiplyDivideUp } from './units.js';
+import { divideInteger } from '../../../../core/domain/decimal.js';
+import { maxLeverageOf } from '../../../../core/domain/market.js';
+import { firstReason, type CancelReason } from '../../../../core/domain/order.js';
+import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
+import { effectiveLeverage } from '../../../../core/domain/pricing/leverage-update.js';
+import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from '../../../../core/domain/pricing/execution-price.js';
+import { tradingFee } from '../../../../core/domain/pricing/fees.js';
+import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
+import type { StoredTrade, TradeAccount } from '../../../../core/domain/pricing/market-view.js';
+import { pnlPercentP, rawPnl } from '../../../../core/domain/pricing/pnl.js';
+import { positionSizeCollateral } from '../../../../core/domain/pricing/size.js';
+import { E3, multiplyDivideUp } from '../../../../core/domain/pricing/units.js';
+
+/** The contract's increase of a position. The gateway offers none; the sandbox's contract is compared with it. */
 
 export interface IncreaseRequest {
   readonly trade: StoredTrade;

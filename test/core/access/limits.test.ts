@@ -1,11 +1,11 @@
 import fc from 'fast-check';
-import type { AdmissionStore, SubjectCount } from '../../core/access/admission.js';
-import { createStore, type KnexStore } from '../../core/adapters/postgres/create-store.js';
-import { createIpLimits, MERGE_MS, type IpLimits } from '../../core/access/ip-limits.js';
-import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
-import { until } from '../harness/time/eventually.js';
-import { createRecordedLog } from '../harness/checks/recorded-log.js';
-import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
+import type { AdmissionStore, SubjectCount } from '../../../core/ports/stores/access.js';
+import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
+import { createIpLimits, MERGE_MS, type IpLimits } from '../../../core/access/limits.js';
+import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { until } from '../../harness/time/eventually.js';
+import { createRecordedLog } from '../../harness/checks/recorded-log.js';
+import { createManualClock, type ManualClock } from '../../harness/time/manual-clock.js';
 
 type AddCounts = (...rest: Parameters<AdmissionStore['addCounts']>) => Promise<readonly number[]>;
 
