@@ -134,13 +134,14 @@ describe("a dead man's switch while nothing can be sent", () => {
     expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
     const { gateway, log } = sandbox;
     const clock = createManualClock(dueAt + HOUR_MS);
-    let [looks, putBacks] = [0, 0];
+    let [looks, taken, putBacks] = [0, 0, 0];
     const { exchange } = gateway.store;
     const counted: ExchangeStore = {
       ...exchange,
       async takeDue(...asked) {
         const due = await exchange.takeDue(...asked);
         looks += 1;
+        taken += due.length;
         return due;
       },
       async putBack(...asked) {
@@ -166,14 +167,29 @@ describe("a dead man's switch while nothing can be sent", () => {
       for (let left = ms; left > 0; left -= LOOK_MS) await lookAfter(LOOK_MS);
       await eventually(() => putBacks, more(before));
     };
+    const allPutBack = () =>
+      eventually(
+        () => taken - putBacks,
+        (open) => open === 0,
+      );
     const firings = (): number =>
       log.entries.filter(({ event, fields }) => event === 'relay.schedule-fired' && fields['trader'] === bot.address).length;
     const fires = (): Promise<number> => eventually(firings, (count) => count === 1);
-    return { bot, clock, gateway: watched, venue: { ...venueOf(gateway, CHAIN), clock }, lookAfter, putBackAfter, firings, fires };
+    return {
+      bot,
+      clock,
+      gateway: watched,
+      venue: { ...venueOf(gateway, CHAIN), clock },
+      lookAfter,
+      putBackAfter,
+      allPutBack,
+      firings,
+      fires,
+    };
   }
 
   it('is not given up, and fires as soon as the lane can send again', async () => {
-    const { bot, clock, gateway, venue, lookAfter, putBackAfter, firings, fires } = await overdue();
+    const { bot, clock, gateway, venue, lookAfter, putBackAfter, allPutBack, firings, fires } = await overdue();
     if (venue.relayer === null) throw new Error('no relayer');
     let isFenced = true;
     const laneProblem: Relayer['laneProblem'] = () => (isFenced ? { reason: 'gas is dear', since: clock.now() } : null);
@@ -182,6 +198,7 @@ describe("a dead man's switch while nothing can be sent", () => {
       for (let minutes = 0; minutes < 15; minutes += 1) {
         await putBackAfter(1_000);
         await lookAfter(60_000);
+        await allPutBack();
       }
       expect(await gateway.store.alerts.open()).toEqual([]);
       expect(firings()).toBe(0);
