@@ -12,7 +12,7 @@ import { refusalOf, type PolicySettings } from './policy.js';
 export interface Lane {
   /** Called when there is a new job. */
   wake(): void;
-  /** Called when the store has open jobs of the wallet, which another replica may have queued. */
+  /** Called when the store has open jobs of the wallet: another replica may have queued them. */
   hasJobs(): void;
   /** Called when there is a new block, to check for receipts. */
   look(): void;
@@ -223,7 +223,7 @@ export function createLane(options: LaneOptions): Lane {
   return {
     wake: expectQueued,
     hasJobs() {
-      if (!isBusy) expectQueued();
+      if (isOurs() && !isBusy) expectQueued();
     },
     look() {
       reconciler.blockSeen();
