@@ -1,4 +1,4 @@
-import { systemClock } from '../core/adapters/system/clock.js';
+import { systemClock, systemRandom } from '../core/adapters/system/clock.js';
 import type { Config } from '../core/config/config.js';
 import { startGateway, type startStore } from './compose/gateway.js';
 import { runProgram, type Program } from './lifecycle.js';
@@ -22,7 +22,7 @@ export const runGateway = ({ config, log, launcher, openStore }: RunOptions): Pr
         () => {
           const { connections, trustedProxies } = config.access;
           const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
-          return listen(config.host, config.port, { connections, trustedProxies, onFault });
+          return listen(config.host, config.port, { randomBytes: systemRandom, connections, trustedProxies, onFault });
         },
         (made) => made.close(),
       );

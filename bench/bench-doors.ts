@@ -36,7 +36,7 @@ export const PATHS = {
 /** The host of the gateway with three more routes: open, signed, and signed but verified the way most services do it. */
 export function benchHost(gateway: Gateway): RequestListener {
   const operations = [row('benchPlain', '/bench/plain', 'none'), row(SIGNED_OPERATION, '/bench/signed', 'reader')];
-  const clientOf = createClientReader(gateway.access);
+  const clientOf = createClientReader(gateway);
   return createHost({ gateway, operations, extraRoutes: [viemRouter(gateway)], clientOf, responses: createResponseCache(gateway) });
 }
 

@@ -7,7 +7,7 @@ import { createRecording } from './recording.js';
  * built, as production does: the loader that runs sources adds work to every function it loads.
  */
 const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
-const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
+const { systemClock, systemRandom } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
 const { startGateway, startStore } = await built<typeof import('../app/compose/gateway.js')>('app/compose/gateway.js');
 const { createLifecycle } = await built<typeof import('../app/lifecycle.js')>('app/lifecycle.js');
 const { listen } = await built<typeof import('../http/listen.js')>('http/listen.js');
@@ -34,7 +34,7 @@ process.once('disconnect', () => void lifecycle.end().finally(() => process.exit
 async function start({ config: given, relayerKey }: GatewayUnderMeasurement): Promise<void> {
   const relayer = relayerKey === null ? null : { keys: () => [relayerKey], maxFeePerGas: 10n ** 13n };
   const config: Config = { ...given, chains: given.chains.map((chain) => ({ ...chain, relayer })) };
-  const http = await listen('127.0.0.1', 0);
+  const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom });
   const surroundings = { lifecycle, clock: systemClock, log };
   const store = await startStore(surroundings, config.database);
   await startGateway({ ...surroundings, config, store, http });

@@ -4,7 +4,7 @@ import { createCoverage } from './coverage.js';
 import { createRecording } from './recording.js';
 
 const { createLogger } = await built<typeof import('../core/adapters/telemetry/log.js')>('core/adapters/telemetry/log.js');
-const { systemClock } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
+const { systemClock, systemRandom } = await built<typeof import('../core/adapters/system/clock.js')>('core/adapters/system/clock.js');
 const { readConfig } = await built<typeof import('../core/config/config.js')>('core/config/config.js');
 const { startGateway, startStore } = await built<typeof import('../app/compose/gateway.js')>('app/compose/gateway.js');
 const { createLifecycle } = await built<typeof import('../app/lifecycle.js')>('app/lifecycle.js');
@@ -35,7 +35,7 @@ process.once('disconnect', () => void lifecycle.end().finally(() => process.exit
 
 async function start(variables: Environment): Promise<void> {
   const config = readConfig(variables);
-  const http = await listen('127.0.0.1', 0);
+  const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom });
   const surroundings = { lifecycle, clock: systemClock, log };
   const store = await startStore(surroundings, config.database);
   await startGateway({ ...surroundings, config, store, http });

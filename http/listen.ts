@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionLimits } from '../core/access/request-access.js';
 import { addressBucket, clientAddress, isTrustedPeer, type TrustedProxies } from '../core/access/client-address.js';
 import { GatewayError, StartError } from '../core/errors.js';
+import { randomId, type RandomBytes } from '../core/ports/clock.js';
 import { findPortOwner } from './port-owner.js';
 
 /** Handles upgrade requests. */
@@ -54,6 +54,8 @@ export const REQUEST_TIMES: RequestTimes = {
 const SILENT_MS = 120_000;
 
 export interface ListenOptions {
+  /** For the ids of requests that are answered here. */
+  readonly randomBytes: RandomBytes;
   /** Called with what a front end threw instead of answering; it must not throw itself. */
   readonly onFault?: (error: unknown) => void;
   /** Absent: no limit but the system's. */
@@ -63,16 +65,17 @@ export interface ListenOptions {
 }
 
 /** Binds before anything slow is started, so that an address in use is reported at once. */
-export async function listen(host: string, port: number, options: ListenOptions = {}): Promise<Listening> {
-  const { onFault = () => undefined, times = REQUEST_TIMES } = options;
-  let handler: RequestListener = (_request, response) => answerStarting(response);
+export async function listen(host: string, port: number, options: ListenOptions): Promise<Listening> {
+  const { randomBytes, onFault = () => undefined, times = REQUEST_TIMES } = options;
+  const newId = (): string => randomId(randomBytes);
+  let handler: RequestListener = (_request, response) => answerStarting(response, newId());
   const underWay = new Set<ServerResponse>();
   let isClosing = false;
   const receive: RequestListener = (request, response) => {
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
     if (isClosing) lastOfItsConnection(response);
-    if (isHostless(request)) return answerHostless(response);
+    if (isHostless(request)) return answerHostless(response, newId());
     guarded(
       () => handler(request, response),
       () => request.socket.destroy(),
@@ -95,7 +98,9 @@ export async function listen(host: string, port: number, options: ListenOptions 
   );
   server.on('checkExpectation', receive);
   server.setTimeout(SILENT_MS);
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerUnreadable(error, socket, times.lingerMs));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    answerUnreadable(error, socket, { lingerMs: times.lingerMs, newId }),
+  );
   if (options.connections !== undefined) boundConnections(server, options.connections, options.trustedProxies ?? []);
   const connections = countConnections(server);
   let upgrades: Upgrades | null = null;
@@ -147,9 +152,11 @@ function lastOfItsConnection(response: ServerResponse): void {
 }
 
 /** The reply before the service is up, or to an unreadable request: not rate-limited, but it has a request id. */
-function bareAnswer({ status, code, message, details }: GatewayError): { status: number; headers: [string, string][]; body: string } {
+function bareAnswer(
+  { status, code, message, details }: GatewayError,
+  id: string,
+): { status: number; headers: [string, string][]; body: string } {
   const body = JSON.stringify({ code, message, details });
-  const id = randomUUID();
   return {
     status,
     body,
@@ -162,8 +169,8 @@ function bareAnswer({ status, code, message, details }: GatewayError): { status:
   };
 }
 
-function answerStarting(response: Parameters<RequestListener>[1]): void {
-  const { status, headers, body } = bareAnswer(new GatewayError('NOT_READY', { reason: 'the service is starting' }));
+function answerStarting(response: Parameters<RequestListener>[1], id: string): void {
+  const { status, headers, body } = bareAnswer(new GatewayError('NOT_READY', { reason: 'the service is starting' }), id);
   response.writeHead(status, headers.flat()).end(body);
 }
 
@@ -173,8 +180,8 @@ const UNREADABLE = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', m
 const isHostless = ({ headers, httpVersion }: Parameters<RequestListener>[0]): boolean =>
   headers.host === undefined && httpVersion === '1.1';
 
-function answerHostless(response: Parameters<RequestListener>[1]): void {
-  const { status, headers, body } = bareAnswer(UNREADABLE);
+function answerHostless(response: Parameters<RequestListener>[1], id: string): void {
+  const { status, headers, body } = bareAnswer(UNREADABLE, id);
   response.writeHead(status, [...headers, ['Connection', 'close']].flat()).end(body);
 }
 
@@ -204,9 +211,13 @@ function boundConnections(server: Server, { total, perAddress }: ConnectionLimit
  * Input that is not HTTP, or has endless headers, is refused like any other invalid input. A client that does not close its side would
  * keep the descriptor, so the connection is destroyed a moment later.
  */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Duplex, lingerMs: number): void {
+function answerUnreadable(
+  error: NodeJS.ErrnoException,
+  socket: Duplex,
+  { lingerMs, newId }: { readonly lingerMs: number; readonly newId: () => string },
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const { status, headers, body } = bareAnswer(UNREADABLE);
+  const { status, headers, body } = bareAnswer(UNREADABLE, newId());
   const lines = [...headers, ['Connection', 'close']].map((pair) => pair.join(': '));
   socket.end(`HTTP/1.1 ${status} Bad Request\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
   const cut = setTimeout(() => socket.destroy(), lingerMs);

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Request, RequestHandler } from 'express';
 import type { RequestAccess } from '../core/access/request-access.js';
 import { GatewayError } from '../core/errors.js';
+import { randomId, type RandomBytes } from '../core/ports/clock.js';
 import { announcesBody } from './respond.js';
 
 /** Ids from clients are kept only if they are safe in a header and a log line. */
@@ -28,8 +28,13 @@ interface Peer {
   readonly isTrusted: boolean;
 }
 
+interface ClientReaderParts {
+  readonly access: Pick<RequestAccess, 'clientAddress'>;
+  readonly randomBytes: RandomBytes;
+}
+
 /** Reads a request's client address and ids. Whatever is constant for a connection is computed once. */
-export function createClientReader({ clientAddress }: Pick<RequestAccess, 'clientAddress'>): ReadClient {
+export function createClientReader({ access: { clientAddress }, randomBytes }: ClientReaderParts): ReadClient {
   const peers = new WeakMap<Socket, Peer>();
 
   const peerOf = (socket: Socket): Peer => {
@@ -45,7 +50,7 @@ export function createClientReader({ clientAddress }: Pick<RequestAccess, 'clien
   return ({ socket, headers }) => {
     const { address, isTrusted } = peerOf(socket);
     const given = headers['x-request-id'];
-    const requestId = isHarmless(given) ? given : randomUUID();
+    const requestId = isHarmless(given) ? given : randomId(randomBytes);
     if (!isTrusted) return { address, requestId, ray: requestId };
     const ray = headers['cf-ray'];
     return {

@@ -41,7 +41,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     maxFragments: MOST_FRAGMENTS,
     maxBufferedChunks: MOST_PIECES,
   });
-  const clientOf = createClientReader(gateway.access);
+  const clientOf = createClientReader(gateway);
   const connections = new Set<HostedConnection>();
   const shaking = new WeakMap<IncomingMessage, { readonly headers: readonly string[]; readonly decline: () => void }>();
   let isClosing = false;

@@ -30,7 +30,7 @@ export function createApp(
   responses: ResponseCache,
   { extraRoutes = [], operatorRoutes = [], pageRoutes = [] }: OtherRoutes = {},
 ): RequestListener {
-  const clientOf = createClientReader(gateway.access);
+  const clientOf = createClientReader(gateway);
   const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, pageRoutes, clientOf, responses });
   const { metrics, clock, scopes } = gateway;
   return measureRequests(

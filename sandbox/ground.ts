@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { existsSync, mkdirSync, renameSync } from 'node:fs';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../core/adapters/postgres/embedded/start-embedded-postgres.js';
+import { systemRandom } from '../core/adapters/system/clock.js';
 import { accessSettings } from '../core/access/access-variables.js';
 import { databaseLimits, poolSizeFor, type DatabaseConfig } from '../core/config/database.js';
 import type { Clock } from '../core/ports/clock.js';
@@ -36,7 +37,7 @@ export async function layGround({ settings, lifecycle, clock, log }: GroundOptio
     () => {
       const { connections, trustedProxies } = accessSettings(settings);
       const onFault = (error: unknown): void => log.error('http.listener-failed', { error });
-      return listen(settings.HOST, settings.PORT, { connections, trustedProxies, onFault });
+      return listen(settings.HOST, settings.PORT, { randomBytes: systemRandom, connections, trustedProxies, onFault });
     },
     (made) => made.close(),
   );

@@ -4,6 +4,7 @@ import { ADMIN_METHODS, RpcFailure, type AdminMethod, type ChainNode } from './c
 import { COLLATERALS } from './deploy-collaterals.js';
 import { deployDiamond, type Request } from './deploy.js';
 import { createFaucet, type Faucet, type SandboxCollateral } from './faucet.js';
+import type { SandboxMarket } from './markets.js';
 import type { Sender } from './sender.js';
 import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
@@ -15,7 +16,7 @@ export interface SeededChain {
   readonly faucet: Faucet;
 }
 
-export interface SeedOptions extends Pick<VenueChainOptions, 'definition' | 'accounts' | 'clock' | 'progress'> {
+export interface SeedOptions extends Pick<VenueChainOptions, 'definition' | 'accounts' | 'clock' | 'progress' | 'markets'> {
   readonly node: ChainNode;
   readonly operator: Sender;
 }
@@ -31,14 +32,14 @@ export const isSeeded = async (node: ChainNode): Promise<boolean> =>
 
 /** Deploys the Diamond, tokens and demo accounts on a new chain; an existing one has them already. Mining continues by itself afterwards. */
 export async function seedChain(options: SeedOptions): Promise<SeededChain> {
-  const { node, definition, accounts, progress } = options;
+  const { node, definition, accounts, progress, markets } = options;
   const collaterals = COLLATERALS[definition.slug].flatMap(({ symbol, address, decimals, isActive }, position) =>
     isActive ? [{ symbol, address, decimals, index: position + 1 }] : [],
   );
   const isNew = !(await isSeeded(node));
   if (isNew) {
     progress.step(`putting the Diamond on ${definition.name}`);
-    await deployDiamond({ request: deployment(node), chain: definition, operator: accounts.operator.signer });
+    await deployDiamond({ request: deployment(node), chain: definition, operator: accounts.operator.signer, markets });
   }
   const faucetOf = (whenMined: (hash: Hex) => Promise<void>): Faucet =>
     createFaucet({
@@ -137,4 +138,5 @@ export interface VenueChainOptions {
   readonly priceOf: (pairIndex: number) => bigint;
   readonly isOpen: (pairIndex: number) => boolean;
   readonly progress: Progress;
+  readonly markets: readonly (SandboxMarket | null)[];
 }

@@ -13,7 +13,7 @@ import { createPriceWalk, MAX_PRICE, type PriceWalk } from './backend/price-walk
 import type { Progress } from './banner.js';
 import type { BackendAddresses, SandboxControls } from './controls.js';
 import type { DataFolder } from './data-folder.js';
-import { SANDBOX_MARKETS } from './markets.js';
+import { SANDBOX_MARKETS, type SandboxMarket } from './markets.js';
 import type { SandboxSettings } from './settings.js';
 import { startVenueChain, type VenueChain } from './venue-chain.js';
 import type { Cancel } from '../core/types.js';
@@ -37,6 +37,8 @@ export interface VenueOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly progress: Progress;
+  /** Absent: all of the sandbox. */
+  readonly markets?: readonly (SandboxMarket | null)[];
   /** Prices come slower while no client of the gateway is connected. */
   readonly isWatched?: () => boolean;
 }
@@ -44,14 +46,14 @@ export interface VenueOptions {
 /** Everything around the gateway: prices, chains with their oracles, and the backend that publishes both. */
 export async function startVenue(
   lifecycle: Lifecycle,
-  { settings, folder, clock, log, progress, isWatched = () => true }: VenueOptions,
+  { settings, folder, clock, log, progress, markets = SANDBOX_MARKETS, isWatched = () => true }: VenueOptions,
 ): Promise<SandboxVenue> {
   const accounts = sandboxAccounts(settings.SANDBOX_SEED);
-  const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
+  const hours = createMarketHours({ markets, clock });
   const startPrices = folder.prices === null ? new Map<number, bigint>() : readPrices(folder.prices, log);
   const walk = createPriceWalk({
     seed: settings.SANDBOX_SEED,
-    markets: SANDBOX_MARKETS,
+    markets,
     clock,
     tickMs: settings.SANDBOX_PRICE_MS,
     isOpen: hours.isOpen,
@@ -60,6 +62,7 @@ export async function startVenue(
   });
   const common = {
     accounts,
+    markets,
     clock,
     log,
     progress,
@@ -87,7 +90,7 @@ export async function startVenue(
     read: (method: string, params: readonly unknown[]) => node.request(method, params),
     onBlock: (listener: () => void) => node.onBlock(listener),
   }));
-  const backend = createPriceBackend({ chains: sources, markets: SANDBOX_MARKETS, walk, hours, clock, log });
+  const backend = createPriceBackend({ chains: sources, markets, walk, hours, clock, log });
   await lifecycle.start(
     'price backend',
     () => backend.start(),

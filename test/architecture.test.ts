@@ -112,18 +112,25 @@ describe('the source tree', () => {
 });
 
 describe('time and randomness', () => {
-  const SOURCES =
-    /\b(?:setTimeout|setInterval|performance\.now|Date\.now|new Date\(\)|AbortSignal\.timeout|Math\.random|randomUUID|(?<!\.)randomBytes\(\d)/;
+  const SOURCES = new RegExp(
+    [
+      /\b(?:setTimeout|setInterval|performance\.now|Date\.now|new Date\(\)|AbortSignal\.timeout|timers\/promises|hrtime)\b/,
+      /\b(?:Math\.random|randomUUID|randomInt|randomFill|getRandomValues|(?<!\.)randomBytes\(\d)/,
+      // Of the database server.
+      /\b(?:clock_timestamp|statement_timestamp|transaction_timestamp|current_timestamp|gen_random_uuid|default now\(\)|interval ')/,
+    ]
+      .map(({ source }) => source)
+      .join('|'),
+  );
   /** Where they are not those of the gateway. */
   const EXCEPT = new Map([
     ['core/adapters/system', 'the clock and the generator themselves'],
     ['core/adapters/postgres/embedded', 'processes and files of the machine'],
     ['core/adapters/postgres/connect-database.ts', 'the silence of a socket'],
-    ['core/adapters/postgres/migrate.ts', 'runs once, before anything else'],
+    ['core/adapters/postgres/migrations', 'defaults of columns that people read; the simulation replaces the clock of its server'],
     ['core/adapters/backend/backend-feed.ts', 'the spread of retries; tests give their own'],
-    ['http/listen.ts', 'the ends of connections, and ids of requests that cannot be read'],
+    ['http/listen.ts', 'the ends of connections'],
     ['http/respond.ts', 'the ends of connections'],
-    ['http/request.ts', 'ids of requests'],
     ['relayer/command-client.ts', 'a command of the operator'],
   ]);
 

@@ -45,11 +45,13 @@ interface Surroundings {
   readonly lifecycle: Lifecycle;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Absent: the operating system's generator; a simulation brings one that follows from its seed. */
+  readonly randomBytes?: RandomBytes;
 }
 
 /** Opens and migrates the database: the first slow step, which can run beside others. `server`: see OpenDatabaseOptions. */
 export function startStore(
-  { lifecycle, clock, log }: Surroundings,
+  { lifecycle, clock, log, randomBytes = systemRandom }: Surroundings,
   database: DatabaseConfig,
   server?: OpenDatabaseOptions['server'],
 ): Promise<Store> {
@@ -60,6 +62,7 @@ export function startStore(
         ...database,
         clock,
         log,
+        randomBytes,
         signal: lifecycle.stopping,
         onFailure: (error) => lifecycle.fail(error),
         ...(server && { server }),
@@ -76,8 +79,6 @@ export interface ComposeOptions extends Surroundings {
   readonly http: Listening;
   /** Routes of the sandbox; none in production. */
   readonly extraRoutes?: readonly Router[];
-  /** Absent: the operating system's generator; a simulation brings one that follows from its seed. */
-  readonly randomBytes?: RandomBytes;
 }
 
 /** Compiled code lies one folder deeper than the sources. */
@@ -144,7 +145,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const openFrontEnds = (): void =>
     options.http.serve(
       routeByPath(
-        createFacade(gateway, { clientOf: createClientReader(access), responses, trade }),
+        createFacade(gateway, { clientOf: createClientReader(gateway), responses, trade }),
         createApp(gateway, responses, {
           extraRoutes: options.extraRoutes ?? [],
           operatorRoutes: operatorRouters(gateway, config),

@@ -25,3 +25,12 @@ export async function within<Result>(clock: Clock, ms: number, work: (signal: Ab
 
 /** Cryptographically secure random bytes. */
 export type RandomBytes = (count: number) => Uint8Array;
+
+/** A random UUID (version 4). */
+export function randomId(random: RandomBytes): string {
+  const bytes = Buffer.from(random(16));
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  const text = bytes.toString('hex');
+  return `${text.slice(0, 8)}-${text.slice(8, 12)}-${text.slice(12, 16)}-${text.slice(16, 20)}-${text.slice(20)}`;
+}

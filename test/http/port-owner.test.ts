@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
+import { systemRandom } from '../../core/adapters/system/clock.js';
 import { listen } from '../../http/listen.js';
 import { findPortOwner, readLsof } from '../../http/port-owner.js';
 
@@ -14,7 +15,7 @@ describe('a port in use', () => {
     try {
       const port = Number(await new Promise<string>((resolve) => holder.stdout.once('data', (chunk: Buffer) => resolve(chunk.toString()))));
       const owner = isLinux ? ` by node \\(pid ${holder.pid}\\)` : '.*';
-      await expect(listen('127.0.0.1', port)).rejects.toThrow(
+      await expect(listen('127.0.0.1', port, { randomBytes: systemRandom })).rejects.toThrow(
         new RegExp(
           `^Port ${port} on 127.0.0.1 is in use${owner}; end that program, or set PORT to another port, or to 0 for any free one\\.$`,
         ),

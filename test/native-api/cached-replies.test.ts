@@ -57,7 +57,7 @@ interface Doors {
 }
 
 async function openDoors(gateway: Gateway, operations: readonly Operation[]): Promise<Doors> {
-  const clientOf = createClientReader(gateway.access);
+  const clientOf = createClientReader(gateway);
   const replies = createResponseCache(gateway);
   const host = createHost({ gateway, operations, extraRoutes: [], clientOf, responses: replies });
   const serve = async (listener: Parameters<typeof createServer>[1]): Promise<string> => {

@@ -74,7 +74,7 @@ let domain: TypedDataDomain;
 
 /** The same gateway behind a second listener, with the probes beside its own rows. */
 function serveProbes(gateway: Gateway): Server {
-  const clientOf = createClientReader(gateway.access);
+  const clientOf = createClientReader(gateway);
   const options = { gateway, operations: [...OPERATIONS, ...PROBES], extraRoutes: [], clientOf, responses: createResponseCache(gateway) };
   return createServer(createHost(options));
 }

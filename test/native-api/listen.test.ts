@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { systemRandom } from '../../core/adapters/system/clock.js';
 import { listen, type Listening } from '../../http/listen.js';
 import { eventually } from '../harness/time/eventually.js';
 
@@ -9,8 +10,8 @@ afterEach(async () => {
   for (const http of open.http.splice(0)) await http.close();
 });
 
-async function start(...[options]: [Parameters<typeof listen>[2]?]): Promise<Listening> {
-  const http = await listen('127.0.0.1', 0, options);
+async function start(options: Partial<Parameters<typeof listen>[2]> = {}): Promise<Listening> {
+  const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom, ...options });
   open.http.push(http);
   return http;
 }

@@ -1,4 +1,4 @@
-import { systemClock } from '../../core/adapters/system/clock.js';
+import { systemClock, systemRandom } from '../../core/adapters/system/clock.js';
 import { startGateway } from '../../app/compose/gateway.js';
 import { createAlertWebhook } from '../../core/adapters/telemetry/alert-webhook.js';
 import type { AlertFacts, AlertStore } from '../../core/ports/stores/alerts.js';
@@ -174,7 +174,7 @@ describe('a rejection that nothing handled', () => {
     const log = createRecordedLog();
     const lifecycle = createLifecycle(log);
     const { config, gateway: beside } = sandbox;
-    const http = await listen('127.0.0.1', 0);
+    const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom });
     const silent = { ...config, chains: config.chains.map((chain) => ({ ...chain, relayer: null })) };
     const gateway = await startGateway({ config: silent, store: beside.store, lifecycle, clock: beside.clock, log, http });
     const open = async () => (await store.open()).filter(({ kind }) => kind === 'unhandled-rejection');

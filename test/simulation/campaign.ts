@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expectedRows } from './coverage.js';
 import type { SimulationServer } from './database-server.js';
 import { FAULT_KINDS } from './faults/fault-table.js';
@@ -34,9 +35,9 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
   const { server, write } = options;
   const sabotage = options.sabotage === null ? undefined : BROKEN_BUILDS[options.sabotage]?.begin;
   if (options.sabotage !== null && sabotage === undefined) throw new Error(`--sabotage is one of ${Object.keys(BROKEN_BUILDS).join(', ')}`);
-  const [startedAt, cpuBefore] = [realNow(), process.cpuUsage()];
   const faults = new Map<string, number>();
   const reached = new Map<string, number>();
+  const answers = new Map<string, number>();
   let plans = 0;
   let runs = 0;
   let failed = 0;
@@ -64,10 +65,11 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
   };
 
   function rate(): string {
-    const { user, system } = process.cpuUsage(cpuBefore);
+    const now = processorSeconds(server.processId);
     const seconds = (realNow() - startedAt) / 1_000;
-    const perRun = (user + system) / 1e6 / Math.max(1, runs);
-    return `${((runs / seconds) * 60).toFixed(1)} runs/min, ${perRun.toFixed(1)} s of processor and ${Math.round(steps / Math.max(1, runs))} events per run`;
+    const perRun = (after: number, start: number): string => ((after - start) / Math.max(1, runs)).toFixed(2);
+    const processor = `${perRun(now.own, before.own)} s of processor (and ${perRun(now.database, before.database)} s in the database)`;
+    return `${((runs / seconds) * 60).toFixed(1)} runs/min, ${processor} and ${Math.round(steps / Math.max(1, runs))} events per run`;
   }
 
   async function fail(report: RunReport): Promise<void> {
@@ -83,6 +85,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
 
   // Modules are loaded and caches of the process filled before the first run that counts.
   await once({ ...drawPlan(0, { replicas: 1, areFaultsOff: true }), actions: [] });
+  const [startedAt, before] = [realNow(), processorSeconds(server.processId)];
 
   return {
     async run(plan) {
@@ -103,6 +106,10 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
         steps += report.steps;
         count(faults, report.faults);
         count(reached, report.reached);
+        count(
+          answers,
+          report.record.requests.flatMap((request) => request.answers.map(({ status }) => wordOf(request.api, status))),
+        );
       }
       if (hashes.size > 1) {
         failed += 1;
@@ -122,6 +129,11 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
     },
     report() {
       write(`${runs} runs, ${failed} failed, ${rate()}`);
+      write(
+        `answers: ${byCount(answers)
+          .map(([word, times]) => `${word} ${times}`)
+          .join(', ')}`,
+      );
       for (const kind of FAULT_KINDS) write(`  ${kind.padEnd(24)} ${faults.get(kind) ?? 0}`);
       const rows = expectedRows();
       const seldom = rows.filter((row) => (reached.get(row) ?? 0) < REACHED_ENOUGH);
@@ -132,6 +144,31 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
     hasFailed: () => failed > 0,
   };
 }
+
+/** Clock ticks of /proc in a second, on every Linux that Node supports. */
+const TICKS = 100;
+
+/** Used by this process, and by the database server with all sessions that have ended. */
+function processorSeconds(server: number | null): { readonly own: number; readonly database: number } {
+  const { user, system } = process.cpuUsage();
+  const own = (user + system) / 1e6;
+  try {
+    const stat = readFileSync(`/proc/${server}/stat`, 'utf8');
+    const fields = stat
+      .slice(stat.lastIndexOf(')') + 2)
+      .split(' ')
+      .slice(11, 15)
+      .map(Number);
+    return { own, database: fields.reduce((sum, ticks) => sum + ticks, 0) / TICKS };
+  } catch {
+    return { own, database: 0 }; // there is no /proc
+  }
+}
+
+/** Errors without their numbers and names. */
+const wordOf = (api: string, status: string): string => `${api} ${status.replace(/[\d.]+|0x[0-9a-f]+/g, 'n').slice(0, 60)}`;
+
+const byCount = (counts: ReadonlyMap<string, number>): [string, number][] => [...counts].sort((a, b) => b[1] - a[1]);
 
 export interface ProofOptions extends Pick<CampaignOptions, 'server' | 'write'> {
   readonly seed: number;

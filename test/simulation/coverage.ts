@@ -1,6 +1,6 @@
 import { NEXT } from '../../core/domain/order-machine.js';
-import { RELAY_STATES } from '../../core/ports/stores/relay.js';
-import { FAULT_KINDS } from './faults/fault-table.js';
+import type { RelayState } from '../../core/ports/stores/relay.js';
+import { FAULT_KINDS, LANE_STATES } from './faults/fault-table.js';
 import type { World } from './world.js';
 
 /** Which rows of the order machine ran: its table is replaced by one that notes what is looked up. */
@@ -26,6 +26,20 @@ export function watchOrderMachine(): { seen(): string[]; stop(): void } {
   };
 }
 
+/** Which states a job may get from which: the relayer's table, derived from its statements. `none` is a job that is made. */
+export const JOB_TRANSITIONS = {
+  none: ['queued', 'numbered'],
+  queued: ['numbered', 'refused'],
+  numbered: ['signed'],
+  signed: ['unknown', 'accepted', 'mined', 'reverted', 'replaced', 'refused'],
+  unknown: ['accepted', 'mined', 'reverted', 'replaced', 'refused'],
+  accepted: ['unknown', 'mined', 'reverted', 'replaced', 'refused'],
+  mined: ['unknown', 'reverted', 'replaced'],
+  reverted: ['unknown', 'mined', 'replaced'],
+  replaced: ['unknown', 'mined', 'reverted'],
+  refused: ['unknown', 'mined', 'reverted', 'replaced'],
+} as const satisfies Readonly<Record<RelayState | 'none', readonly RelayState[]>>;
+
 export async function jobTransitions({ gate }: World): Promise<string[]> {
   const rows = await gate.read<{ before: string | null; after: string }>(
     `select before, after from seen_transitions where subject = 'job'`,
@@ -33,10 +47,13 @@ export async function jobTransitions({ gate }: World): Promise<string[]> {
   return rows.map(({ before, after }) => `job ${before ?? 'none'} ${after}`);
 }
 
-/** Everything that a campaign should reach: the rows of the order machine, the states of jobs, and every fault in every state of a lane. */
+/** Rows that no campaign can reach, each with its reason. */
+export const UNREACHABLE: Readonly<Record<string, string>> = {};
+
+/** Everything that a campaign should reach: the rows of both transition tables, and every fault in every state of a lane. */
 export function expectedRows(): string[] {
   const orders = Object.entries(NEXT).flatMap(([status, row]) => Object.keys(row).map((event) => `order ${status} ${event}`));
-  const open = RELAY_STATES.filter((state) => !['mined', 'reverted', 'refused', 'replaced'].includes(state));
-  const faults = FAULT_KINDS.flatMap((kind) => ['empty', ...open, 'blocked'].map((state) => `${kind} in ${state}`));
-  return [...orders, ...faults];
+  const jobs = Object.entries(JOB_TRANSITIONS).flatMap(([before, row]) => row.map((after) => `job ${before} ${after}`));
+  const faults = FAULT_KINDS.flatMap((kind) => LANE_STATES.map((state) => `${kind} in ${state}`));
+  return [...orders, ...jobs, ...faults];
 }

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
 import net from 'node:net';
 import pg from 'pg';
 import type { Latency, SocketEnd } from './network.js';
 import { realClearTimeout, realSetImmediate, realSetTimeout } from './process-globals.js';
 import type { Lane, Owner, Scheduler } from './scheduler.js';
 import { EPOCH } from './simulated-clock.js';
-import { rewriteTimes, readLimits, type SessionLimits } from './session-limits.js';
+import type { LaneState } from './faults/fault-table.js';
+import type { SessionLimits } from './session-limits.js';
+import { labelOf, readStatement, type StatementReading } from './statement-reading.js';
 import {
   boundName,
   commandTag,
@@ -37,14 +38,18 @@ export interface DatabaseGate {
   connections(owner: Owner): number;
   /** While it is down, every connection is ended and every new one refused. */
   setDown(isDown: boolean): Promise<void>;
+  /** Called after each round trip that gives jobs or lanes a state, before its answer arrives. */
+  watchStates(watcher: (state: LaneState) => Promise<void>): void;
+  /** Within an event. */
+  readNow<Row extends object>(sql: string): Promise<Row[]>;
   /** Reads the database beside the replicas. */
   read<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 export type TripFault = 'none' | 'cut-before' | 'cut-after' | 'serialisation' | { readonly delayMs: number };
-/** Decides the fate of a round trip; `texts` are its statements. */
-export type DatabaseFault = (owner: Owner, texts: readonly string[]) => TripFault;
+/** Decides the fate of a round trip. */
+export type DatabaseFault = (owner: Owner, statements: readonly StatementReading[]) => TripFault;
 
 export interface GateOptions {
   readonly scheduler: Scheduler;
@@ -59,7 +64,7 @@ export interface GateOptions {
 
 interface Trip {
   readonly frames: readonly Frame[];
-  readonly texts: readonly string[];
+  readonly statements: readonly StatementReading[];
   readonly isWrite: boolean;
   /** It reads the server's clock, or a default or trigger of its tables does. */
   readonly asksTime: boolean;
@@ -71,7 +76,8 @@ interface Session {
   readonly end: SocketEnd;
   readonly real: net.Socket;
   readonly requests: Lane;
-  readonly texts: Map<string, string>;
+  /** Prepared ones by name. */
+  readonly statements: Map<string, StatementReading>;
   limits: SessionLimits;
   pid: number;
   isListening: boolean;
@@ -100,6 +106,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   const sessions = new Set<Session>();
   const timers = scheduler.lane('database', 'database/timers');
   let fault: DatabaseFault | null = null;
+  let stateWatcher: (state: LaneState) => Promise<void> = () => Promise.resolve();
   let clockSet = -1;
   let isDown = false;
 
@@ -163,13 +170,14 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       session.blocked = null;
       blocked.cancelTimers.forEach((cancel) => cancel());
       reply(session, blocked.trip, null);
-      session.hasNotified ||= blocked.trip.texts.some((text) => text.includes('notify'));
+      session.hasNotified ||= blocked.trip.statements.some(({ notifies }) => notifies);
     }
   }
 
   async function afterTrip(session: Session, trip: Trip): Promise<void> {
+    for (const { leadsTo } of trip.statements) if (leadsTo !== null && !session.isInTransaction) await stateWatcher(leadsTo);
     if (trip.isWrite) await recheckBlocked();
-    session.hasNotified ||= trip.texts.some((text) => text.includes('notify'));
+    session.hasNotified ||= trip.statements.some(({ notifies }) => notifies);
     if (!session.hasNotified || session.isInTransaction) return;
     session.hasNotified = false;
     await collectNotifications();
@@ -178,7 +186,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   async function execute(session: Session, trip: Trip): Promise<void> {
     if (session.isOver) return;
     session.stopIdle();
-    const fate = fault?.(session.end.from, trip.texts) ?? 'none';
+    const fate = fault?.(session.end.from, trip.statements) ?? 'none';
     if (fate !== 'none') scheduler.note(`fault ${typeof fate === 'object' ? 'slow-answer' : fate}`);
     if (fate === 'cut-before') return endSession(session, 'cut');
     if (fate === 'serialisation') return refuse(session, trip);
@@ -251,7 +259,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       if (frame.type === 'Z') session.isInTransaction = frame.body[0] !== 0x49;
     }
     session.limits = trip.limits.isLocal ? session.limits : trip.limits;
-    if (trip.texts.some((text) => /^\s*listen\b/i.test(text))) session.isListening = true;
+    if (trip.statements.some(({ listens }) => listens)) session.isListening = true;
     watchIdle(session);
     const delay = delayMs ?? latency('database', session.end.from);
     session.end.send(Buffer.concat(frames.map(encodeFrame)), summaryOf(frames), delay);
@@ -284,7 +292,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       session.isInTransaction = false;
     }
     // A statement that the server has not parsed has no name there.
-    for (const frame of trip.frames) if (frame.type === 'P') session.texts.delete(statementOf(frame)?.name ?? '');
+    for (const frame of trip.frames) if (frame.type === 'P') session.statements.delete(statementOf(frame)?.name ?? '');
     const frames = [errorFrame('ERROR', '40001', 'could not serialize access due to concurrent update'), READY_IDLE];
     session.end.send(Buffer.concat(frames.map(encodeFrame)), 'refused 40001', latency('database', session.end.from));
     await recheckBlocked();
@@ -316,32 +324,33 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
 
   /** Messages of one round trip, rewritten where they would read the server's own clock. */
   function tripOf(session: Session, frames: readonly Frame[]): Trip {
-    const texts: string[] = [];
+    const statements: StatementReading[] = [];
     const sent = frames.map((frame) => {
       const statement = statementOf(frame);
       if (statement !== null) {
-        texts.push(statement.text);
-        if (frame.type === 'P' && statement.name !== '') session.texts.set(statement.name, statement.text);
-        return withText(frame, rewriteTimes(statement.text));
+        const reading = readStatement(statement.text);
+        statements.push(reading);
+        if (frame.type === 'P' && statement.name !== '') session.statements.set(statement.name, reading);
+        return reading.rewritten === statement.text ? frame : withText(frame, reading.rewritten);
       }
       if (frame.type === 'B') {
         const name = boundName(frame);
-        const known = name === '' ? undefined : session.texts.get(name);
-        if (known !== undefined && !texts.includes(known)) texts.push(known);
+        const known = name === '' ? undefined : session.statements.get(name);
+        if (known !== undefined && !statements.includes(known)) statements.push(known);
       }
       return frame;
     });
     const [first] = frames;
-    const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : digestOf(texts);
-    const isWrite = texts.some((text) =>
-      /\b(?:insert|update|delete|commit|rollback|notify|pg_notify|unlock|clock_timestamp|truncate)\b/i.test(text),
-    );
+    const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : labelOf(statements);
     return {
       frames: sent,
-      texts,
-      isWrite: isWrite || kind === 'goodbye',
-      asksTime: texts.some((text) => ASKS_TIME.test(text)),
-      limits: readLimits(session.limits, texts),
+      statements,
+      isWrite: kind === 'goodbye' || statements.some(({ isWrite }) => isWrite),
+      asksTime: statements.some(({ asksTime }) => asksTime),
+      limits: statements.reduce<SessionLimits>((limits, { changes }) => (changes === null ? limits : { ...limits, ...changes }), {
+        ...session.limits,
+        isLocal: false,
+      }),
       label: kind,
     };
   }
@@ -353,7 +362,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       end,
       real,
       requests: scheduler.lane('database', `${end.from}>database#${end.id}`),
-      texts: new Map(),
+      statements: new Map(),
       limits: { lockMs: 0, statementMs: 0, idleTransactionMs: 0, idleSessionMs: 0, isLocal: false },
       pid: 0,
       isListening: false,
@@ -400,6 +409,8 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   return {
     accept,
     setFault: (next) => void (fault = next),
+    watchStates: (watcher) => void (stateWatcher = watcher),
+    readNow: async <Row extends object>(sql: string) => (await observer.query<Row>(sql)).rows,
     abandon(owner, isSentDone) {
       for (const session of [...sessions]) {
         if (session.end.from !== owner) continue;
@@ -443,16 +454,6 @@ const isDoneWithin = (done: Promise<void>, ms: number): Promise<boolean> =>
       resolve(true);
     });
   });
-
-/** Without ids that differ from run to run. */
-const digestOf = (texts: readonly string[]): string =>
-  createHash('sha256')
-    .update(texts.join(';').replace(/[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}/g, 'id'))
-    .digest('hex')
-    .slice(0, 10);
-
-/** Tables whose defaults and triggers ask for the time, and statements that do so themselves. */
-const ASKS_TIME = /clock_timestamp|\b(?:insert into|update) "?(?:journal|orders|relay_jobs|deployment)\b/i;
 
 /** Startup, password, query, sync, goodbye. */
 const ENDS_TRIP: ReadonlySet<string> = new Set(['', 'p', 'Q', 'S', 'X']);

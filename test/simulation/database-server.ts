@@ -12,6 +12,7 @@ import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
 export interface SimulationServer {
   readonly port: number;
   readonly role: string;
+  readonly processId: number | null;
   /** A fresh copy of the migrated template; it replaces the one of the run before. */
   createDatabase(): Promise<string>;
   stop(): Promise<void>;
@@ -23,6 +24,15 @@ const TEMPLATE = 'simulation_template';
 const silent = (): void => undefined;
 const log: Logger = { debug: silent, info: silent, warn: silent, error: (event, fields) => console.error(event, fields), child: () => log };
 
+const SETTINGS = [
+  'autovacuum = off',
+  `deadlock_timeout = '10min'`,
+  // Every run has new connections, and their tables have few rows: planning would take longer than any plan.
+  'plan_cache_mode = force_generic_plan',
+  'track_counts = off',
+  'update_process_title = off',
+];
+
 export async function startSimulationServer(): Promise<SimulationServer> {
   const folder = await makeTemporaryFolder('diamond-gateway-simulation');
   const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false, patterns: PATTERNS });
@@ -31,7 +41,7 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   const admin = new pg.Client(server.url);
   await admin.connect();
   await trustLocalConnections(server.dataFolder);
-  for (const setting of ['autovacuum = off', `deadlock_timeout = '10min'`]) await admin.query(`alter system set ${setting}`);
+  for (const setting of SETTINGS) await admin.query(`alter system set ${setting}`);
   await admin.query('select pg_reload_conf()');
   // A copied cluster has no templates of its own.
   await admin.query(`create database ${TEMPLATE} template postgres`);
@@ -43,6 +53,7 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   return {
     port: server.port,
     role,
+    processId: await postmaster(server.dataFolder),
     async createDatabase() {
       if (made > 0) await admin.query(`drop database if exists ${nameOf(made)} with (force)`);
       made += 1;
@@ -55,6 +66,12 @@ export async function startSimulationServer(): Promise<SimulationServer> {
       await rm(folder, { recursive: true, force: true });
     },
   };
+}
+
+/** The first line of the lock file of a running server. */
+async function postmaster(dataFolder: string): Promise<number | null> {
+  const id = Number((await readFile(path.join(dataFolder, 'postmaster.pid'), 'utf8')).split('\n', 1)[0]);
+  return Number.isInteger(id) ? id : null;
 }
 
 /** Passwords are hashed on threads, which would end at any moment. */

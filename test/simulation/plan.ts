@@ -15,15 +15,41 @@ export interface Plan {
   readonly latency: { readonly share: number; readonly mostMs: number };
   /** Transactions of a trader in a day, after which the facade opens nothing more for it. */
   readonly dailyTransactions: number;
-  /** Clients act and faults begin within this time; the rest of the run lets everything end. */
+  /** Wallets of the relayer. */
+  readonly wallets: 1 | 2;
+  /** Wei that a wallet of the relayer may spend in a day. */
+  readonly dailyBudget: bigint | 'unlimited';
+  /** Clients act and faults begin within this time. The run ends when everything has ended. */
   readonly busyMs: number;
-  readonly runMs: number;
   readonly actions: readonly ClientAction[];
   readonly faults: readonly Fault[];
 }
 
-export const FACADE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', 'leverage', 'schedule'] as const;
-export const NATIVE_KINDS = ['open', 'open-copies', 'rest', 'close', 'cancel', 'abandon'] as const;
+export const FACADE_KINDS = [
+  'open',
+  'open-copies',
+  'rest',
+  'close',
+  'close-twice',
+  'guard',
+  'modify',
+  'cancel',
+  'leverage',
+  'schedule',
+] as const;
+export const NATIVE_KINDS = [
+  'open',
+  'open-copies',
+  'rest',
+  'close',
+  'close-twice',
+  'guard',
+  'amend',
+  'cancel',
+  'abandon',
+  'resume',
+  'starve',
+] as const;
 
 export interface ClientAction {
   /** Milliseconds after the set-up. */
@@ -40,11 +66,13 @@ export interface ClientAction {
 
 export const BOTS = { facade: 3, native: 2 } as const;
 const RUN_MS = 60_000;
-/** Share of the run in which clients act. */
-const BUSY_SHARE = 0.55;
+/** Share of the run in which clients act; in the rest everything ends. */
+const BUSY_SHARE = 0.8;
 const MOST_ACTIONS = 30;
 const LEAST_ACTIONS = 8;
 const MOST_FAULTS = 5;
+/** Enough for two or three openings at the usual fee. */
+const SMALL_BUDGET = 4n * 10n ** 15n;
 
 /** A plan that is a part of a drawn one: indexes of the faults and actions that are kept; absent: all. */
 export interface Cutting extends PlanOptions {
@@ -86,6 +114,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   );
   const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
   const dailyTransactions = random.pick([2, 5, 1_000, 1_000]);
+  const wallets = random.pick([1, 1, 2] as const);
+  const dailyBudget = random.pick([SMALL_BUDGET, 3n * SMALL_BUDGET, 'unlimited', 'unlimited'] as const);
   return {
     seed,
     options,
@@ -93,8 +123,9 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     hasHeadSubscription,
     latency,
     dailyTransactions,
+    wallets,
+    dailyBudget,
     busyMs,
-    runMs,
     actions,
     faults: areFaultsOff ? [] : faults.sort((a, b) => a.at - b.at),
   };

@@ -6,6 +6,8 @@ import type * as Edr from '@nomicfoundation/edr';
 import type { Cancel } from '../../core/types.js';
 import { findPackage } from '../../sandbox/data-folder.js';
 import type { Random } from '../fuzz/random.js';
+import { rememberReads } from './engine-reads.js';
+import { replaceNewChains } from './kept-chain.js';
 import { EPOCH } from './simulated-clock.js';
 import type { Lane, Scheduler } from './scheduler.js';
 
@@ -187,11 +189,14 @@ function replaceConnectionPools(): () => void {
 function queueEngineCalls(calls: EngineCall[]): () => void {
   const { Provider, EdrContext } = createRequire(import.meta.url)('@nomicfoundation/edr') as typeof Edr;
   const restores = [
+    // Before its calls are queued: it asks the engine itself.
+    replaceNewChains(EdrContext.prototype, Provider.prototype),
+    rememberReads(Provider.prototype),
     queueCalls(Provider.prototype, 'handleRequest', calls),
     queueCalls(EdrContext.prototype, 'createProvider', calls),
     queueCalls(EdrContext.prototype, 'registerProviderFactory', calls),
   ];
-  return () => restores.forEach((restore) => restore());
+  return () => restores.reverse().forEach((restore) => restore());
 }
 
 function queueCalls<Kind extends object>(prototype: Kind, name: keyof Kind & string, calls: EngineCall[]): () => void {

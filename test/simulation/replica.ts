@@ -48,7 +48,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   let isAlive = true;
   const http = await lifecycle.start(
     'http',
-    () => listen(network.host('world', name), port, { onFault: (error) => log.error('http.listener-failed', { error }) }),
+    () => listen(network.host('world', name), port, { randomBytes, onFault: (error) => log.error('http.listener-failed', { error }) }),
     (made) => made.close(),
   );
   const replica: Replica = {
@@ -70,7 +70,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     },
     isAlive: () => isAlive,
   };
-  const store = await startStore({ lifecycle, clock, log }, config.database);
+  const store = await startStore({ lifecycle, clock, log, randomBytes }, config.database);
   gateway = await startGateway({ config, store, lifecycle, clock, log, http, randomBytes });
   return replica;
 }

@@ -1,4 +1,4 @@
-import { Wallet } from 'ethers';
+import { localSigner } from '../../sandbox/accounts.js';
 import type { Address } from '../../core/types.js';
 import type { Random } from '../fuzz/random.js';
 import { createRandom } from '../fuzz/random.js';
@@ -6,15 +6,16 @@ import { ask } from './clients/http-client.js';
 import { createFacadeBot, type FacadeBot } from './clients/facade-bot.js';
 import { createNativeBot, type NativeBot } from './clients/native-bot.js';
 import { followStream, type StreamFollower } from './clients/stream-follower.js';
-import { createClientRecord, keyOf, type ClientRecord, type Surroundings } from './clients/surroundings.js';
+import { createClientRecord, START_PRICE, type ClientRecord, type Surroundings } from './clients/surroundings.js';
 import type { SimulationServer } from './database-server.js';
+import { BOT_KEYS, prepareChain, SECOND_WALLET } from './equipped-chain.js';
 import { jobTransitions, watchOrderMachine } from './coverage.js';
 import type { FaultKind } from './faults/fault-table.js';
 import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
 import { watchJournal } from './invariants/journal-watch.js';
-import { BOTS, STREAMS, type ClientAction, type Plan } from './plan.js';
+import { STREAMS, type ClientAction, type Plan } from './plan.js';
 import { createSimulatedClock } from './simulated-clock.js';
 import { openWorld, type World } from './world.js';
 
@@ -47,8 +48,8 @@ const VARIABLES = {
   RATE_LIMIT_AGENT: '1000000',
   RATE_LIMIT_AGENT_WRITES: '1000000',
   FACADE_HOLD_MS: '4000',
+  PREPARED_SECONDS: '15',
 };
-const START_PRICE = '60000';
 const JOURNAL_LOOKS = 4;
 const DEEPEST_REORGANISATION = 20;
 
@@ -59,6 +60,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     void unhandled.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.on('unhandledRejection', onUnhandled);
   process.on('uncaughtException', onUnhandled);
+  await prepareChain(server);
   const orders = watchOrderMachine();
   const world = await openWorld({
     server,
@@ -67,25 +69,33 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     latency: (random) => () => (random.chance(latency.share) ? random.int(1, latency.mostMs) : 0),
     variables: { ...VARIABLES, FACADE_DAILY_TRANSACTIONS: String(plan.dailyTransactions) },
     hasHeadSubscription: plan.hasHeadSubscription,
+    moreKeys: plan.wallets === 2 ? [SECOND_WALLET] : [],
+    dailyBudget: plan.dailyBudget,
     ...(onLine && { onLine }),
   });
   try {
     if (sabotage) await world.scheduler.drive(sabotage(world));
     const { scheduler } = world;
-    const bots = await scheduler.drive(prepareBots(world, seed));
+    const bots = await scheduler.drive(prepareBots(world, plan));
     const from = scheduler.now();
-    const faults = injectFaults(world, plan, createRandom(seed, STREAMS.faults));
+    const faults = injectFaults(world, plan, {
+      random: createRandom(seed, STREAMS.faults),
+      wallets: bots.relayerWallets.map(({ wallet }) => wallet),
+    });
     const work = actOut(world, plan.actions, bots);
     const journal = watchJournal(world);
     for (let part = 1; part <= JOURNAL_LOOKS; part += 1) {
       await scheduler.runUntil(from + (plan.busyMs * part) / JOURNAL_LOOKS);
       await scheduler.drive(journal.look());
     }
+    const notePhase = (over: string): void => scheduler.note(`phase ${over} ${scheduler.now() - from}`);
     await scheduler.drive(faults.healed(), 120_000);
+    notePhase('healed');
     await scheduler.drive(work, 240_000);
-    await scheduler.runUntil(Math.max(from + plan.runMs, scheduler.now()));
+    notePhase('acted');
     await scheduler.drive(journal.look());
     const violations = await checkInvariants({ world, bots, plan, faults, unhandled, journal });
+    notePhase('judged');
     return {
       plan,
       violations,
@@ -105,25 +115,37 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
   }
 }
 
+/** A wallet of the relayer, with its wei and the block before the first order. */
+export interface RelayerWallet {
+  readonly wallet: Address;
+  readonly block: number;
+  readonly balance: bigint;
+}
+
 export interface Bots {
   readonly facade: readonly FacadeBot[];
   readonly native: readonly NativeBot[];
   readonly record: ClientRecord;
   readonly followers: readonly StreamFollower[];
   readonly traders: readonly { readonly address: string; readonly privateKey: `0x${string}` }[];
-  /** Wei and block of the relayer's wallet before the first order. */
-  readonly relayerWallet: { readonly wallet: string; readonly block: number; readonly balance: bigint };
+  readonly relayerWallets: readonly RelayerWallet[];
 }
 
-async function prepareBots(world: World, seed: number): Promise<Bots> {
+/** In lower case, the one that traders delegate to first. */
+function walletsOf({ venue }: World, plan: Plan): Address[] {
+  const addresses = [venue.sandbox.controls.accounts.relayer.address, localSigner(SECOND_WALLET).address];
+  return addresses.slice(0, plan.wallets).map((address) => address.toLowerCase() as Address);
+}
+
+async function prepareBots(world: World, plan: Plan): Promise<Bots> {
   const { scheduler, venue, network, replicas } = world;
   const clock = createSimulatedClock(scheduler, 'clients');
   const [chain] = venue.sandbox.controls.chains;
   if (chain === undefined) throw new Error('the sandbox has no chain');
-  const { accounts, prices } = venue.sandbox.controls;
-  prices.jump(0, START_PRICE);
+  const { prices } = venue.sandbox.controls;
+  prices.jump(0, String(START_PRICE));
   const record = createClientRecord(() => clock.now());
-  const random: Random = createRandom(seed, STREAMS.clients);
+  const random: Random = createRandom(plan.seed, STREAMS.clients);
   const around: Surroundings = {
     clock,
     chain,
@@ -132,41 +154,29 @@ async function prepareBots(world: World, seed: number): Promise<Bots> {
     random,
     record,
   };
-  const relayer = accounts.relayer.address;
-  const funds = { usdc: '100000', eth: '100' } as const;
-  const facadeKeys = Array.from({ length: BOTS.facade }, (_, at) => ({
-    trader: keyOf(`facade trader ${at}`),
-    agent: keyOf(`facade agent ${at}`),
-  }));
-  const nativeKeys = Array.from({ length: BOTS.native }, (_, at) => ({
-    trader: keyOf(`native trader ${at}`),
-    agent: keyOf(`native agent ${at}`),
-  }));
-  const facade = facadeKeys.map((keys, at) => createFacadeBot(around, `facade-${at}`, keys));
-  const native = nativeKeys.map((keys, at) => createNativeBot(around, `native-${at}`, keys));
-  await Promise.all([
-    ...facadeKeys.map(({ trader }) => chain.faucet.equip(trader, { ...funds, approve: true, delegate: relayer })),
-    ...nativeKeys.map(async ({ trader, agent }) => {
-      await chain.faucet.equip(agent, { eth: '100', approve: false, delegate: null });
-      await chain.faucet.equip(trader, { ...funds, approve: true, delegate: new Wallet(agent).address as Address });
-    }),
-  ]);
+  const facade = BOT_KEYS.facade.map((keys, at) => createFacadeBot(around, `facade-${at}`, keys));
+  const native = BOT_KEYS.native.map((keys, at) => createNativeBot(around, `native-${at}`, keys));
+  const [, second] = walletsOf(world, plan);
+  const [another] = BOT_KEYS.facade;
+  if (second !== undefined && another !== undefined) await chain.faucet.equip(another.trader, { approve: false, delegate: second });
   await untilReady(around);
   await Promise.all([...facade.map((bot) => bot.approve()), ...native.map((bot) => bot.authorise())]);
   const block = Number(await chain.request('eth_blockNumber', []));
   // A reorganisation must not reach the deployment.
   await chain.mine(DEEPEST_REORGANISATION);
-  const balance = BigInt((await chain.request('eth_getBalance', [relayer, 'latest'])) as string);
+  const relayerWallets: RelayerWallet[] = [];
+  for (const wallet of walletsOf(world, plan))
+    relayerWallets.push({ wallet, block, balance: BigInt((await chain.request('eth_getBalance', [wallet, 'latest'])) as string) });
   return {
     facade,
     native,
     record,
-    followers: nativeKeys.map((keys) => followStream(around, keys)),
-    traders: [...facadeKeys, ...nativeKeys].map(({ trader }, at) => ({
+    followers: BOT_KEYS.native.map((keys) => followStream(around, keys)),
+    traders: [...BOT_KEYS.facade, ...BOT_KEYS.native].map(({ trader }, at) => ({
       address: [...facade, ...native][at]?.trader ?? '',
       privateKey: trader,
     })),
-    relayerWallet: { wallet: relayer.toLowerCase(), block, balance },
+    relayerWallets,
   };
 }
 
@@ -196,23 +206,35 @@ async function actOut({ scheduler }: World, actions: readonly ClientAction[], bo
 
 const COPIES = 3;
 /** Far enough from the price to rest. */
-const RESTING = { buy: '50000', sell: '70000' };
+const RESTING = { buy: 50_000, sell: 70_000 };
+/** Shares of the price at which a take profit or a stop loss lies. */
+const NEAREST_GUARD = 0.03;
+const FARTHEST_GUARD = 0.06;
 
 async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: Bots): Promise<void> {
   const choose = (count: number): number => Math.floor(choice * count);
-  const price = isBuy ? RESTING.buy : RESTING.sell;
+  const price = String(isBuy ? RESTING.buy : RESTING.sell);
+  const anotherPrice = (buys: boolean): string => String((buys ? RESTING.buy : RESTING.sell) + choose(20) * 100 - 1_000);
+  const guard = { isProfit: isBuy, distance: NEAREST_GUARD + choice * (FARTHEST_GUARD - NEAREST_GUARD) };
+  const times = kind === 'close-twice' ? 2 : 1;
   const copies = kind === 'open-copies' ? COPIES : 1;
   if (api === 'native') {
     const native = bots.native[bot];
     if (kind === 'rest') return native?.rest({ isLong: isBuy, size, price });
     if (kind === 'cancel') return native?.cancel(choose);
-    if (kind === 'close') return native?.close(choose);
-    return native?.open({ isLong: isBuy, size, copies, isAbandoned: kind === 'abandon' });
+    if (kind === 'close' || kind === 'close-twice') return native?.close(choose, times);
+    if (kind === 'guard') return native?.guard(choose, guard);
+    if (kind === 'amend') return native?.amend(choose, anotherPrice);
+    if (kind === 'resume') return native?.resume(choose, isBuy);
+    const fate = kind === 'abandon' ? 'left' : kind === 'starve' ? 'starved' : 'sent';
+    return native?.open({ isLong: isBuy, size, copies, fate });
   }
   const facade = bots.facade[bot];
   if (kind === 'rest') return facade?.rest({ isBuy, size, price });
   if (kind === 'cancel') return facade?.cancel(choose);
-  if (kind === 'close') return facade?.close({ isBuy, size });
+  if (kind === 'close' || kind === 'close-twice') return facade?.close({ isBuy, size, times });
+  if (kind === 'guard') return facade?.guard(guard);
+  if (kind === 'modify') return facade?.modify(choose, anotherPrice);
   if (kind === 'leverage') return facade?.setLeverage(2 + Math.floor(choice * 18));
   if (kind === 'schedule') return facade?.scheduleCancel(6_000 + Math.floor(choice * 10_000));
   return facade?.open({ isBuy, size, copies });

@@ -26,13 +26,13 @@ export const rewriteTimes = (text: string): string =>
     .replace(SET, 'set $1 = 0')
     .replaceAll('clock_timestamp()', 'simulated_now()');
 
-export function readLimits(before: SessionLimits, texts: readonly string[]): SessionLimits {
-  let limits = { ...before, isLocal: false };
-  for (const text of texts) {
-    for (const [, name, ms, isLocal] of text.matchAll(CONFIGURED))
-      limits = { ...limits, [NAMES[name as keyof typeof NAMES]]: Number(ms), isLocal: limits.isLocal || isLocal === 'true' };
-    const set = SET.exec(text);
-    if (set !== null) limits = { ...limits, idleSessionMs: Number(set[2]) };
-  }
-  return limits;
+/** What a statement changes of the limits; null: nothing. */
+export function readLimits(text: string): Partial<SessionLimits> | null {
+  const configured = [...text.matchAll(CONFIGURED)].map(([, name, ms, isLocal]) => ({
+    [NAMES[name as keyof typeof NAMES]]: Number(ms),
+    ...(isLocal === 'true' && { isLocal: true }),
+  }));
+  const set = SET.exec(text);
+  const changes: Partial<SessionLimits>[] = [...configured, ...(set === null ? [] : [{ idleSessionMs: Number(set[2]) }])];
+  return changes.length === 0 ? null : (Object.assign({}, ...changes) as Partial<SessionLimits>);
 }

@@ -30,7 +30,7 @@ it('cuts a plan to the one fault and the one action that are needed', async () =
 
 it('cuts the plan that failed, with the length and the replicas it was drawn with', async () => {
   const cut = cutPlan(await shrink(plan, FOUND, needsBoth));
-  expect(cut).toMatchObject({ seed: plan.seed, replicas: OPTIONS.replicas, runMs: OPTIONS.runMs });
+  expect(cut).toMatchObject({ seed: plan.seed, replicas: OPTIONS.replicas, busyMs: plan.busyMs, options: OPTIONS });
 });
 
 it('keeps the whole plan if every smaller one holds', async () => {

@@ -1,5 +1,7 @@
 import { accessSettings } from '../../core/access/access-variables.js';
 import type { Config } from '../../core/config/config.js';
+import type { DailyBudgetSetting } from '../../core/config/relayer.js';
+import type { Hex } from '../../core/types.js';
 import { facadeSettings } from '../../core/config/facade.js';
 import { DEFAULT_LIMITS } from '../../core/config/database.js';
 import { orderSettings } from '../../core/trading/order-variables.js';
@@ -7,6 +9,7 @@ import { createLifecycle } from '../../app/lifecycle.js';
 import { createChainEvents, RpcFailure } from '../../sandbox/chain/chain-node.js';
 import type { RpcAnswer } from '../../sandbox/chain/engine.js';
 import { createRpcServer } from '../../sandbox/chain/rpc-server.js';
+import { SANDBOX_MARKETS } from '../../sandbox/markets.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
 import { sandboxOperator } from '../../sandbox/assemble.js';
 import { startVenue, type SandboxVenue } from '../../sandbox/venue.js';
@@ -42,6 +45,9 @@ export interface VenueOptions {
   readonly variables: Readonly<Record<string, string>>;
   /** Without heads by WebSocket a replica polls. */
   readonly hasHeadSubscription: boolean;
+  /** Keys of the relayer's wallets besides the first. */
+  readonly moreKeys: readonly Hex[];
+  readonly dailyBudget: DailyBudgetSetting;
 }
 
 export const DATABASE_PORT = 5432;
@@ -49,18 +55,30 @@ const NODE_PATIENCE_MS = 3_000;
 /** A spike of the base fee can be above it. */
 const MAX_FEE = 50n * 10n ** 9n;
 
-const PACE = { SANDBOX_BLOCK_MS: '1000', SANDBOX_IDLE_BLOCK_MS: '1000', SANDBOX_PRICE_MS: '1000', SANDBOX_ORACLE_MS: '500' };
+/** Bots trade the first. Every market more makes each read of the contracts dearer. */
+const MARKETS = SANDBOX_MARKETS.slice(0, 2);
+
+/** Prices move by faults; ticks of markets that nobody trades would be most of a run's events. */
+const PACE = { SANDBOX_BLOCK_MS: '1000', SANDBOX_IDLE_BLOCK_MS: '1000', SANDBOX_PRICE_MS: '10000', SANDBOX_ORACLE_MS: '500' };
 
 export async function startSimulatedVenue(options: VenueOptions): Promise<SimulatedVenue> {
-  const { scheduler, network, replicas, database, variables, hasHeadSubscription } = options;
+  const { scheduler, network, replicas, database, variables, hasHeadSubscription, moreKeys, dailyBudget } = options;
   const clock = createSimulatedClock(scheduler, 'venue');
   const log = createRecordedLog();
   const settings = readSandboxSettings({ ...PACE, ...variables });
   const folder = { root: '', database: '', chain: () => null, prices: null, remove: () => undefined };
-  const sandbox = await startVenue(createLifecycle(log), { settings, folder, clock, log, progress: { step: () => undefined } });
+  const sandbox = await startVenue(createLifecycle(log), {
+    settings,
+    folder,
+    clock,
+    log,
+    progress: { step: () => undefined },
+    markets: MARKETS,
+  });
   const [chain] = sandbox.chains;
   const [chainConfig] = sandbox.chainConfigs;
   if (chain === undefined || chainConfig === undefined) throw new Error('the sandbox has no chain');
+  const { relayer } = chainConfig;
   let fault: NodeFault | null = null;
 
   const askNode = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
@@ -108,14 +126,14 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
         database: {
           kind: 'server',
           url: `postgres://${database.role}@${network.host(name, 'database')}:${DATABASE_PORT}/${database.name}`,
-          poolSize: 6,
+          poolSize: 4,
           limits: DEFAULT_LIMITS,
         },
         chains: [
           {
             ...chainConfig,
             nodePatienceMs: NODE_PATIENCE_MS,
-            relayer: chainConfig.relayer && { ...chainConfig.relayer, maxFeePerGas: MAX_FEE },
+            relayer: relayer && { ...relayer, keys: () => [...relayer.keys(), ...moreKeys], maxFeePerGas: MAX_FEE, dailyBudget },
             rpcUrls: [node],
             wsUrls: hasHeadSubscription ? [node.replace(/^http/, 'ws')] : [],
             backendUrl: toVenue(chainConfig.backendUrl),

@@ -4,6 +4,8 @@ export interface Frame {
   /** Empty for the first message of a connection. */
   readonly type: string;
   readonly body: Buffer;
+  /** As it came; absent for one made here. */
+  readonly bytes?: Buffer;
 }
 
 /** Splits a stream of bytes into messages. */
@@ -18,14 +20,19 @@ export function createFrameReader(hasStartup: boolean): (bytes: Buffer) => Frame
       if (rest.length < head + 4) return frames;
       const length = rest.readInt32BE(head);
       if (rest.length < head + length) return frames;
-      frames.push({ type: isFirst ? '' : String.fromCharCode(rest[0] ?? 0), body: rest.subarray(head + 4, head + length) });
+      frames.push({
+        type: isFirst ? '' : String.fromCharCode(rest[0] ?? 0),
+        body: rest.subarray(head + 4, head + length),
+        bytes: rest.subarray(0, head + length),
+      });
       rest = rest.subarray(head + length);
       isFirst = false;
     }
   };
 }
 
-export function encodeFrame({ type, body }: Frame): Buffer {
+export function encodeFrame({ type, body, bytes: asItCame }: Frame): Buffer {
+  if (asItCame !== undefined) return asItCame;
   const bytes = Buffer.allocUnsafe(type.length + 4 + body.length);
   bytes.write(type, 0, 'latin1');
   bytes.writeInt32BE(4 + body.length, type.length);

@@ -1,4 +1,6 @@
 import net from 'node:net';
+import type { DailyBudgetSetting } from '../../core/config/relayer.js';
+import type { Hex } from '../../core/types.js';
 import { createRandom, type Random } from '../fuzz/random.js';
 import { openDatabaseGate, type DatabaseGate } from './database-gate.js';
 import type { SimulationServer } from './database-server.js';
@@ -28,6 +30,8 @@ export interface WorldOptions {
   readonly latency: (random: Random) => Latency;
   readonly variables: Readonly<Record<string, string>>;
   readonly hasHeadSubscription: boolean;
+  readonly moreKeys?: readonly Hex[];
+  readonly dailyBudget?: DailyBudgetSetting;
   readonly onLine?: (line: string) => void;
 }
 
@@ -76,6 +80,8 @@ export async function openWorld(options: WorldOptions): Promise<World> {
         database: { name: database, role: server.role },
         variables: options.variables,
         hasHeadSubscription: options.hasHeadSubscription,
+        moreKeys: options.moreKeys ?? [],
+        dailyBudget: options.dailyBudget ?? 'unlimited',
       }),
     );
     const replicas = new Map<ReplicaName, Replica>();

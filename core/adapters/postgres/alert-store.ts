@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { randomId, type RandomBytes } from '../../ports/clock.js';
 import type { Alert, AlertDelivery, AlertKind, AlertName, AlertStore } from '../../ports/stores/alerts.js';
 
 interface AlertRow {
@@ -27,17 +28,18 @@ interface DeliveryRow {
   delivered_at: bigint | null;
 }
 
-export function createAlertStore(db: Knex): AlertStore {
+export function createAlertStore(db: Knex, randomBytes: RandomBytes): AlertStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown> = {}): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
+  const newEvent = (): string => randomId(randomBytes);
 
   return {
     async raise({ details, ...facts }, { at, isSent, repeatMs }) {
-      await rows(RAISE, { ...facts, details: JSON.stringify(details), at, isSent });
-      if (repeatMs !== null) await rows(REPEAT, { ...nameOf(facts), at, isSent, repeatMs });
+      await rows(RAISE, { ...facts, details: JSON.stringify(details), at, isSent, eventId: newEvent() });
+      if (repeatMs !== null) await rows(REPEAT, { ...nameOf(facts), at, isSent, repeatMs, eventId: newEvent() });
     },
     async recover(name, { at, isSent, message }) {
-      return (await rows(RECOVER, { ...nameOf(name), at, isSent, message })).length > 0;
+      return (await rows(RECOVER, { ...nameOf(name), at, isSent, message, eventId: newEvent() })).length > 0;
     },
     open: async () => (await rows<AlertRow>(`select ${ALERT} from alerts where recovered_at is null order by id`)).map(readAlert),
     recovered: async (limit) =>
@@ -98,7 +100,7 @@ const insertDelivery = (event: string): string => `
     'id', event_id, 'event', ${event}::text, 'at', :at::bigint,
     'alert', jsonb_build_object('id', id::text, 'kind', kind, 'chain', chain, 'subject', subject, 'message', message, 'details', details,
       'openedAt', opened_at, 'recoveredAt', recovered_at))::text, :at::bigint, :at::bigint
-  from (select gen_random_uuid() as event_id, seen.* from seen) as delivery`;
+  from (select :eventId::uuid as event_id, seen.* from seen) as delivery`;
 
 /** Of two replicas that raise the same alert, one opens it and the other updates it; only a new row has xmax = 0. */
 const RAISE = `

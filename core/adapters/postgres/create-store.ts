@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
-import type { Clock } from '../../ports/clock.js';
+import type { Clock, RandomBytes } from '../../ports/clock.js';
 import type { Store } from '../../ports/store.js';
-import { systemClock } from '../system/clock.js';
+import { systemClock, systemRandom } from '../system/clock.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
@@ -44,9 +44,10 @@ const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_0
 
 export interface StoreOptions extends DatabaseOptions {
   readonly clock?: Clock;
+  readonly randomBytes?: RandomBytes;
 }
 
-export function createStore({ clock = systemClock, ...options }: StoreOptions): KnexStore {
+export function createStore({ clock = systemClock, randomBytes = systemRandom, ...options }: StoreOptions): KnexStore {
   const { db, createClient } = reachDatabase(options);
   const trips = createStatementBatcher(db, clock);
   const journal = createJournalStore({
@@ -77,7 +78,7 @@ export function createStore({ clock = systemClock, ...options }: StoreOptions): 
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore({ db, trips, leases }) }),
     gas: withFaults({ ...createGasLedger(db) }),
-    alerts: withFaults({ ...createAlertStore(db) }),
+    alerts: withFaults({ ...createAlertStore(db, randomBytes) }),
     metrics: withFaults({ ...createMetricsStore(db, clock) }),
     rules: withFaults({ ...createRulesStore({ db, trips }) }),
     switches: withFaults({ ...createSwitchStore(db) }),

@@ -1,6 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { Knex } from 'knex';
+import { randomId, type RandomBytes } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
+import { systemRandom } from '../system/clock.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isUnavailable, StoreStartError } from './faults.js';
 import { borrowed } from './statement.js';
@@ -18,17 +19,19 @@ const TABLE_TIMEOUT = '2s';
 export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
   readonly log: Logger;
   readonly migrations?: readonly Migration[];
+  readonly randomBytes?: RandomBytes;
 }
 
 /**
  * Migrates the schema and returns the applied steps. All steps run in one transaction under one lock: of many processes one migrates and
  * the others find it done; a crash rolls everything back. A newer schema is left unchanged, that of a pre-release is refused.
  */
-export async function migrate({ log, migrations = MIGRATIONS, ...reach }: MigrateOptions): Promise<readonly string[]> {
+export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
+  const { log, migrations = MIGRATIONS, randomBytes = systemRandom, ...reach } = options;
   const db = connectDatabase({ ...reach, log, applicationName: 'diamond-gateway migrate', poolSize: 2, limits: null });
   try {
     await requireServer(db);
-    await requireSessions(db);
+    await requireSessions(db, randomId(randomBytes));
     const applied = await db.transaction((trx) => applyMissing(trx, migrations, log));
     for (const name of applied) log.info('store.migrated', { name });
     return applied;
@@ -50,8 +53,7 @@ async function requireServer(db: Knex): Promise<void> {
  * A pooler in transaction mode shares one server connection between two of ours: leases and session settings would be shared too. Detected
  * by reading in one session what the other one has set.
  */
-async function requireSessions(db: Knex): Promise<void> {
-  const mark = randomUUID();
+async function requireSessions(db: Knex, mark: string): Promise<void> {
   const isShared = await borrowed(db, async (own) => {
     await own.query(`select set_config('diamond_gateway.session', '${mark}', false)`);
     return borrowed(db, async (other) => {

@@ -1,6 +1,7 @@
 import { BESIDE_THE_POOL, type DatabaseConfig, type DatabaseLimits } from '../../config/database.js';
 import type { Logger } from '../../ports/log.js';
-import type { Clock } from '../../ports/clock.js';
+import type { Clock, RandomBytes } from '../../ports/clock.js';
+import { systemRandom } from '../system/clock.js';
 import { redactText, redactUrl } from '../../observability/redact.js';
 import { createStore, type KnexStore } from './create-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/start-embedded-postgres.js';
@@ -10,6 +11,8 @@ import { migrate } from './migrate.js';
 export type OpenDatabaseOptions = DatabaseConfig & {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Absent: the operating system's generator. */
+  readonly randomBytes?: RandomBytes;
   readonly signal?: AbortSignal;
   /** Called when the embedded server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
@@ -29,7 +32,8 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   const { stop, ...server } = await serverOf(options);
   try {
     await migrateWhenReachable(server, options);
-    const store = createStore({ ...server, clock: options.clock, log: options.log, ...poolOf(options) });
+    const { clock, log, randomBytes = systemRandom } = options;
+    const store = createStore({ ...server, clock, log, randomBytes, ...poolOf(options) });
     options.log.info('store.ready', { kind: options.kind, instance: await store.instanceId() });
     if (options.kind === 'server') await warnWhenCrowded(store, options);
     const close = async (): Promise<void> => {
@@ -75,11 +79,14 @@ async function warnWhenCrowded({ db }: KnexStore, { poolSize = 0, log }: OpenDat
 const MAX_WAIT_MS = 20_000;
 const RETRY_MS = 250;
 
-async function migrateWhenReachable(server: Server, { clock, log, signal }: OpenDatabaseOptions): Promise<void> {
+async function migrateWhenReachable(
+  server: Server,
+  { clock, log, signal, randomBytes = systemRandom }: OpenDatabaseOptions,
+): Promise<void> {
   const since = clock.now();
   for (let isFirst = true; ; isFirst = false) {
     try {
-      await migrate({ ...server, log });
+      await migrate({ ...server, log, randomBytes });
       return;
     } catch (error) {
       if (error instanceof StoreStartError) throw error;

@@ -18,6 +18,7 @@ import { ACCOUNT_POLLS, createAccountCache, type VenueFeeds } from '../../../fac
 import { facadeSocket, SESSION_LIMITS, type SessionLimits } from '../../../facade/ws/session.js';
 import { createPosts, type Post } from '../../../facade/ws/posts.js';
 import { createSubscriptions, SUBSCRIPTION_NAMES } from '../../../facade/ws/subscriptions.js';
+import { systemRandom } from '../../../core/adapters/system/clock.js';
 import { listen } from '../../../http/listen.js';
 import { nativeSocket } from '../../../native-api/ws/session.js';
 import { createSockets } from '../../../http/sockets.js';
@@ -48,7 +49,7 @@ afterAll(async () => {
 /** The same gateway's stream on a port of its own, with limits that a test can reach. */
 async function serve(limits: Partial<SessionLimits>, access: Partial<RequestAccess> = {}): Promise<string> {
   const gateway = { ...sandbox.gateway, access: { ...sandbox.gateway.access, ...access } };
-  const http = await listen('127.0.0.1', 0);
+  const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom });
   const responses = createResponseCache(gateway);
   const parts = { streamOf: createStreams(gateway), responses, trade: createTradeHandlers(gateway) };
   const routes = [nativeSocket(gateway, parts.streamOf), facadeSocket(gateway, parts, { ...SESSION_LIMITS, ...limits })];

@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import { createPublicClient, http, type PublicClient } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
-import { systemClock } from '../../../core/adapters/system/clock.js';
+import { systemClock, systemRandom } from '../../../core/adapters/system/clock.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 import { LANE_DEFAULTS, type LaneConfig, type LaneWaits } from '../../../core/config/relayer.js';
@@ -63,7 +63,7 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
   const lifecycle = createLifecycle(log);
   const listening = await lifecycle.start(
     'http',
-    () => listen('127.0.0.1', 0),
+    () => listen('127.0.0.1', 0, { randomBytes: systemRandom }),
     (made) => made.close(),
   );
   const settings: LaneConfig = { ...LANE_DEFAULTS, ...lane, waits: { ...LANE_DEFAULTS.waits, ...waits } };

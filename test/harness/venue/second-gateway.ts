@@ -1,4 +1,4 @@
-import { systemClock } from '../../../core/adapters/system/clock.js';
+import { systemClock, systemRandom } from '../../../core/adapters/system/clock.js';
 import type { ChainConfig } from '../../../core/config/config.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
@@ -33,7 +33,7 @@ export async function startSecondGateway(
   const lifecycle = createLifecycle(log);
   const http = await lifecycle.start(
     'http',
-    () => listen('127.0.0.1', 0),
+    () => listen('127.0.0.1', 0, { randomBytes: systemRandom }),
     (made) => made.close(),
   );
   const chains = config.chains.map((chain) => ({ ...chain, ...(relays ? {} : { relayer: null }), ...hosts }));

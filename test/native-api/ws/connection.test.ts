@@ -5,6 +5,7 @@ import type { Gateway, GatewayEvents, Venue } from '../../../core/gateway.js';
 import { createResponseCache } from '../../../http/response-cache.js';
 import { createIpLimits } from '../../../core/access/limits.js';
 import { createApp } from '../../../native-api/app.js';
+import { systemRandom } from '../../../core/adapters/system/clock.js';
 import { listen } from '../../../http/listen.js';
 import { SESSION_LIMITS } from '../../../native-api/ws/session.js';
 import { eventually, until } from '../../harness/time/eventually.js';
@@ -52,7 +53,7 @@ describe('a handshake', () => {
   });
 
   it('while the service starts is answered NOT_READY', async () => {
-    const http = await listen('127.0.0.1', 0);
+    const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom });
     expect(await refusedHandshake(http.url, WS)).toMatchObject({ status: 503, body: { code: 'NOT_READY' } });
     await http.close();
   });

@@ -3,7 +3,7 @@ import { Wallet } from 'ethers';
 import type { Hex } from '../../../core/types.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../../harness/hyperliquid/exchange.js';
 import { postJson, type HttpAnswer } from './http-client.js';
-import type { Surroundings, ClientRequest } from './surroundings.js';
+import { moved, START_PRICE, type Surroundings, type ClientRequest } from './surroundings.js';
 
 /** A bot of the Hyperliquid api: it repeats what it has signed until it gets an answer, as the public clients do. */
 export interface FacadeBot {
@@ -12,7 +12,10 @@ export interface FacadeBot {
   approve(): Promise<void>;
   open(options: { readonly isBuy: boolean; readonly size: string; readonly copies: number }): Promise<void>;
   rest(options: { readonly isBuy: boolean; readonly size: string; readonly price: string }): Promise<void>;
-  close(options: { readonly isBuy: boolean; readonly size: string }): Promise<void>;
+  close(options: { readonly isBuy: boolean; readonly size: string; readonly times: number }): Promise<void>;
+  /** Sets a take profit or a stop loss for all of its position. */
+  guard(options: { readonly isProfit: boolean; readonly distance: number }): Promise<void>;
+  modify(choose: (count: number) => number, price: (isBuy: boolean) => string): Promise<void>;
   cancel(choose: (count: number) => number): Promise<void>;
   setLeverage(leverage: number): Promise<void>;
   scheduleCancel(inMs: number): Promise<void>;
@@ -23,6 +26,15 @@ const PAUSE_MS = 700;
 /** Any price a buyer or seller would accept. */
 const LIMIT = { buy: '90000', sell: '30000' };
 
+interface Changeable {
+  readonly b: boolean;
+  readonly p: string;
+  readonly s: string;
+  readonly r: boolean;
+  readonly t:
+    { readonly limit: object } | { readonly trigger: { readonly isMarket: boolean; readonly triggerPx: string; readonly tpsl: string } };
+}
+
 export function createFacadeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): FacadeBot {
   const { clock, chain, urls, random, record } = around;
   const { slug } = chain.definition;
@@ -30,7 +42,8 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
   const agent = new Wallet(keys.agent);
   let lastNonce = 0;
   let made = 0;
-  const resting: ClientRequest[] = [];
+  /** Orders that rest, and triggers. */
+  const changeable: { readonly request: ClientRequest; readonly order: Changeable }[] = [];
 
   const nextNonce = (): number => (lastNonce = Math.max(lastNonce + 1, clock.now()));
   const nextCloid = (): string =>
@@ -123,13 +136,39 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       await place('open', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, t: { limit: { tif: 'Ioc' } } }, copies);
     },
     async rest({ isBuy, size, price }) {
-      resting.push(await place('rest', { b: isBuy, p: price, s: size, t: { limit: { tif: 'Gtc' } } }));
+      const asked = { b: isBuy, p: price, s: size, r: false, t: { limit: { tif: 'Gtc' } } };
+      changeable.push({ request: await place('rest', asked), order: asked });
     },
-    async close({ isBuy, size }) {
-      await place('close', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, r: true, t: { limit: { tif: 'Ioc' } } });
+    async close({ isBuy, size, times }) {
+      const closing = { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, r: true, t: { limit: { tif: 'Ioc' } } };
+      await Promise.all(Array.from({ length: times }, () => place('close', closing)));
+    },
+    async guard({ isProfit, distance }) {
+      const answer = await info('clearinghouseState', {});
+      const { assetPositions = [] } = (answer?.body ?? {}) as { assetPositions?: { position: { szi: string } }[] };
+      const held = Number(assetPositions[0]?.position.szi ?? 0);
+      if (held === 0) return;
+      const isLong = held > 0;
+      const triggerPx = String(Math.round(START_PRICE * (isProfit === isLong ? 1 + distance : 1 - distance)));
+      const trigger = { isMarket: true, triggerPx, tpsl: isProfit ? 'tp' : 'sl' };
+      const level = { b: !isLong, p: isLong ? LIMIT.sell : LIMIT.buy, s: String(Math.abs(held)), r: true, t: { trigger } };
+      changeable.push({ request: await place('guard', level), order: level });
+    },
+    async modify(choose, price) {
+      const chosen = changeable[choose(changeable.length)];
+      if (chosen === undefined) return;
+      const cloid = nextCloid();
+      const { t } = chosen.order;
+      const changed =
+        'trigger' in t
+          ? { ...chosen.order, t: { trigger: { ...t.trigger, triggerPx: moved(t.trigger.triggerPx) } } }
+          : { ...chosen.order, p: price(chosen.order.b) };
+      const request = record.request({ client: name, api: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind: 'modify' });
+      note(request, await act({ type: 'modify', oid: chosen.request.id, order: order({ ...changed, c: cloid }) }, 'modify'));
+      changeable.push({ request, order: changed });
     },
     async cancel(choose) {
-      const request = resting[choose(resting.length)];
+      const request = changeable[choose(changeable.length)]?.request;
       if (request !== undefined) await act({ type: 'cancelByCloid', cancels: [{ asset: 0, cloid: request.id }] }, 'cancel');
     },
     async setLeverage(leverage) {

@@ -4,18 +4,26 @@ import { authorization, signWith } from '../../harness/traders/master-wallet.js'
 import { signRequest } from '../../harness/traders/signed-request.js';
 import { signingDomain } from '../../../core/access/signature.js';
 import { ask, postJson, type HttpAnswer } from './http-client.js';
-import type { Surroundings, ClientRequest } from './surroundings.js';
+import { moved, START_PRICE, type Surroundings, type ClientRequest } from './surroundings.js';
 
 /** An agent of the native API: it signs and broadcasts its transactions itself. */
 export interface NativeBot {
   readonly name: string;
   readonly trader: string;
   authorise(): Promise<void>;
-  open(options: { readonly isLong: boolean; readonly size: string; readonly copies: number; readonly isAbandoned: boolean }): Promise<void>;
+  open(options: { readonly isLong: boolean; readonly size: string; readonly copies: number; readonly fate?: Fate }): Promise<void>;
+  /** Goes on with an order that it prepared and left: prepares it again under the same id, or broadcasts the old transaction. */
+  resume(choose: (count: number) => number, isRenewed: boolean): Promise<void>;
+  /** A take profit or a stop loss as an order of its own. */
+  guard(choose: (count: number) => number, options: { readonly isProfit: boolean; readonly distance: number }): Promise<void>;
+  amend(choose: (count: number) => number, price: (isLong: boolean) => string): Promise<void>;
   rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string }): Promise<void>;
   cancel(choose: (count: number) => number): Promise<void>;
-  close(choose: (count: number) => number): Promise<void>;
+  close(choose: (count: number) => number, times: number): Promise<void>;
 }
+
+/** `left`: prepared and not sent; `starved`: sent with too little gas, so that it reverts. */
+export type Fate = 'sent' | 'left' | 'starved';
 
 interface Prepared {
   readonly to: Hex;
@@ -25,15 +33,25 @@ interface Prepared {
   readonly gas: string | null;
 }
 
+type Json = Readonly<Record<string, unknown>>;
+
 interface PreparedReply {
   readonly order?: { readonly id: string; readonly status: string };
   readonly transaction?: Prepared | null;
   readonly code?: string;
 }
 
+interface HeldPosition {
+  readonly id: string;
+  readonly side: 'long' | 'short';
+  readonly size: string;
+}
+
 const TRIES = 5;
 const PAUSE_MS = 700;
 const GWEI = 1_000_000_000n;
+/** A transaction with so much is mined and fails. */
+const STARVED_GAS = 90_000n;
 
 export function createNativeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): NativeBot {
   const { clock, chain, nodeUrl, urls, random, record } = around;
@@ -42,7 +60,8 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
   const agent = new Wallet(keys.agent);
   let nonce = 0n;
   let made = 0;
-  const resting: { readonly request: ClientRequest; readonly id: string }[] = [];
+  const resting: { readonly request: ClientRequest; readonly id: string; readonly isLong: boolean; readonly price: string }[] = [];
+  const left: { readonly request: ClientRequest; readonly body: Json; readonly reply: PreparedReply }[] = [];
 
   async function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
     const answer = await postJson(clock, nodeUrl, { jsonrpc: '2.0', id: 1, method, params });
@@ -85,7 +104,7 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
     return body;
   }
 
-  async function broadcast({ to, data, value, chainId, gas }: Prepared): Promise<string | null> {
+  async function broadcast({ to, data, value, chainId, gas }: Prepared, isStarved: boolean): Promise<string | null> {
     try {
       const count = Number(await rpc('eth_getTransactionCount', [agent.address, 'pending']));
       const raw = await agent.signTransaction({
@@ -95,7 +114,7 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
         value: BigInt(value),
         chainId,
         nonce: count,
-        gasLimit: gas === null ? 3_000_000n : BigInt(gas),
+        gasLimit: isStarved ? STARVED_GAS : gas === null ? 3_000_000n : BigInt(gas),
         maxFeePerGas: 100n * GWEI,
         maxPriorityFeePerGas: GWEI,
       });
@@ -106,26 +125,28 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
     }
   }
 
-  async function send(prepared: Prepared | null | undefined, orderId: string | undefined): Promise<void> {
+  async function send(prepared: Prepared | null | undefined, orderId: string | undefined, isStarved = false): Promise<void> {
     if (prepared === null || prepared === undefined) return;
-    const hash = await broadcast(prepared);
+    const hash = await broadcast(prepared, isStarved);
     if (hash === null || orderId === undefined) return;
     await call('submitOrder', 'POST', `/orders/${orderId}/submit`, { txHash: hash });
   }
 
-  async function place(
-    kind: string,
-    body: Record<string, unknown>,
-    copies = 1,
-    isAbandoned = false,
-  ): Promise<{ request: ClientRequest; id: string | null }> {
+  async function place(kind: string, body: Json, copies = 1, fate: Fate = 'sent'): Promise<{ request: ClientRequest; id: string | null }> {
     const clientId = `${name}-${(made += 1)}`;
     const request = record.request({ client: name, api: 'native', trader: trader.address.toLowerCase(), id: clientId, kind });
     const replies = await Promise.all(Array.from({ length: copies }, () => call('createOrder', 'POST', '/orders', { ...body, clientId })));
     const bodies = replies.map((reply) => note(request, reply));
     const good = bodies.find((reply) => reply.order !== undefined);
-    if (!isAbandoned) await send(good?.transaction, good?.order?.id);
+    if (fate === 'left' && good !== undefined) left.push({ request, body: { ...body, clientId }, reply: good });
+    if (fate !== 'left') await send(good?.transaction, good?.order?.id, fate === 'starved');
     return { request, id: good?.order?.id ?? null };
+  }
+
+  async function anyPosition(choose: (count: number) => number): Promise<HeldPosition | null> {
+    const listed = await call('listPositions', 'GET', `/account/${trader.address}/positions`);
+    const positions = (listed?.body as { data?: HeldPosition[] } | undefined)?.data ?? [];
+    return positions[choose(positions.length)] ?? null;
   }
 
   return {
@@ -138,14 +159,37 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       const answer = await postJson(clock, `${random.pick(urls())}${base}/agents`, body);
       if (answer?.status !== 201) throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
     },
-    async open({ isLong, size, copies, isAbandoned }) {
+    async open({ isLong, size, copies, fate }) {
       const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'market', size, leverage: '10' };
-      await place('open', order, copies, isAbandoned);
+      await place('open', order, copies, fate);
+    },
+    async resume(choose, isRenewed) {
+      const chosen = left[choose(left.length)];
+      if (chosen === undefined) return;
+      const reply = isRenewed ? note(chosen.request, await call('createOrder', 'POST', '/orders', chosen.body)) : chosen.reply;
+      await send(reply.transaction, reply.order?.id);
+    },
+    async guard(choose, { isProfit, distance }) {
+      const position = await anyPosition(choose);
+      if (position === null) return;
+      const isLong = position.side === 'long';
+      const price = String(Math.round(START_PRICE * (isProfit === isLong ? 1 + distance : 1 - distance)));
+      const type = isProfit ? 'limit' : 'stop';
+      const order = { market: 'BTC/USD', side: isLong ? 'short' : 'long', type, size: position.size, price, reduceOnly: true };
+      const { request, id } = await place('guard', order);
+      if (id !== null) resting.push({ request, id, isLong: !isLong, price });
+    },
+    async amend(choose, price) {
+      const chosen = resting[choose(resting.length)];
+      if (chosen === undefined) return;
+      const next = chosen.request.kind === 'guard' ? moved(chosen.price) : price(chosen.isLong);
+      const answer = await call('updateOrder', 'PATCH', `/orders/${chosen.id}`, { price: next });
+      await send(note(chosen.request, answer).transaction, undefined);
     },
     async rest({ isLong, size, price }) {
       const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'limit', size, price, leverage: '10' };
       const { request, id } = await place('rest', order);
-      if (id !== null) resting.push({ request, id });
+      if (id !== null) resting.push({ request, id, isLong, price });
     },
     async cancel(choose) {
       const chosen = resting[choose(resting.length)];
@@ -153,16 +197,17 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       const answer = await call('cancelOrder', 'DELETE', `/orders/${chosen.id}`);
       await send(note(chosen.request, answer).transaction, chosen.id);
     },
-    async close(choose) {
-      const listed = await call('listPositions', 'GET', `/account/${trader.address}/positions`);
-      const positions = ((listed?.body as { data?: { id: string }[] } | undefined)?.data ?? []).map(({ id }) => id);
-      const chosen = positions[choose(positions.length)];
-      if (chosen === undefined) return;
-      // A closing has no client id: its answer alone names the order.
-      const id = `${name}-close-${(made += 1)}`;
-      const request = record.request({ client: name, api: 'native', trader: trader.address.toLowerCase(), id, kind: 'close' });
-      const reply = note(request, await call('closePosition', 'POST', `/positions/${chosen}/close`, {}));
-      await send(reply.transaction, reply.order?.id);
+    async close(choose, times) {
+      const chosen = await anyPosition(choose);
+      if (chosen === null) return;
+      const closeOnce = async (): Promise<void> => {
+        // A closing has no client id: its answer alone names the order.
+        const id = `${name}-close-${(made += 1)}`;
+        const request = record.request({ client: name, api: 'native', trader: trader.address.toLowerCase(), id, kind: 'close' });
+        const reply = note(request, await call('closePosition', 'POST', `/positions/${chosen.id}/close`, {}));
+        await send(reply.transaction, reply.order?.id);
+      };
+      await Promise.all(Array.from({ length: times }, closeOnce));
     },
   };
 }

@@ -4,6 +4,12 @@ import type { Hex } from '../../../core/types.js';
 import type { Random } from '../../fuzz/random.js';
 import type { SimulatedClock } from '../simulated-clock.js';
 
+/** Of the market that all of them trade, before the first price gap. */
+export const START_PRICE = 60_000;
+
+/** A little further from that price. */
+export const moved = (price: string): string => String(Math.round(Number(price) * (Number(price) > START_PRICE ? 1.01 : 0.99)));
+
 /** What every client of the simulation sees of its world. */
 export interface Surroundings {
   readonly clock: SimulatedClock;

@@ -5,6 +5,8 @@ import type { ReplicaName } from '../replica.js';
 export interface Fault {
   /** Milliseconds after the set-up. */
   readonly at: number;
+  /** From then on it waits for the moment in which a job or lane gets into this state. */
+  readonly when: LaneState | null;
   readonly kind: FaultKind;
   readonly forMs: number;
   /** Index of the replica it concerns. */
@@ -14,6 +16,10 @@ export interface Fault {
   /** A second outcome of the kind, such as a reorganisation that loses its transactions. */
   readonly isHarsh: boolean;
 }
+
+/** States of a lane: those of its open jobs, without one `empty`, and `blocked` while it does not send. */
+export const LANE_STATES = ['empty', 'queued', 'numbered', 'signed', 'unknown', 'accepted', 'blocked'] as const;
+export type LaneState = (typeof LANE_STATES)[number];
 
 interface Row {
   /** How long it lasts, in ms. */
@@ -26,22 +32,25 @@ export const FAULT_TABLE = {
   'rpc-error': { forMs: [500, 12_000], amount: [0, 0] },
   'rpc-silence': { forMs: [500, 12_000], amount: [0, 0] },
   'rpc-stale-head': { forMs: [2_000, 15_000], amount: [1, 8] },
-  'rpc-wrong-count': { forMs: [1_000, 40_000], amount: [-2, 2] },
+  // Longer than a doubted count is doubted, and by more than is believed at once.
+  'rpc-wrong-count': { forMs: [1_000, 45_000], amount: [-3, 9] },
   'rpc-forgets': { forMs: [500, 8_000], amount: [0, 0] },
   'rpc-answer-lost': { forMs: [500, 10_000], amount: [0, 0] },
-  'rpc-underpriced': { forMs: [500, 15_000], amount: [0, 0] },
+  'rpc-underpriced': { forMs: [500, 45_000], amount: [0, 0] },
   'mining-stops': { forMs: [1_000, 15_000], amount: [0, 0] },
   'fee-spike': { forMs: [1_000, 15_000], amount: [5, 60] },
   reorganisation: { forMs: [0, 0], amount: [1, 20] },
   'oracle-silent': { forMs: [1_000, 20_000], amount: [0, 0] },
   'oracle-late': { forMs: [2_000, 15_000], amount: [1_000, 9_000] },
   'oracle-refuses': { forMs: [1_000, 10_000], amount: [0, 0] },
+  'oracle-twice': { forMs: [3_000, 20_000], amount: [0, 0] },
   'price-gap': { forMs: [0, 0], amount: [-20, 20] },
   'feed-silent': { forMs: [1_000, 15_000], amount: [0, 0] },
   'database-cut': { forMs: [0, 0], amount: [1, 6] },
   'database-cut-in-trip': { forMs: [200, 5_000], amount: [5, 60] },
   'database-serialisation': { forMs: [200, 4_000], amount: [10, 90] },
-  'database-slow': { forMs: [500, 6_000], amount: [20, 2_500] },
+  // Up to longer than a silent server is waited for: then the server does what the gateway has given up.
+  'database-slow': { forMs: [500, 6_000], amount: [20, 9_000] },
   'database-failover': { forMs: [300, 5_000], amount: [0, 0] },
   'replica-killed': { forMs: [500, 12_000], amount: [0, 0] },
   'replica-paused': { forMs: [1_000, 60_000], amount: [0, 0] },
@@ -49,17 +58,22 @@ export const FAULT_TABLE = {
   'clock-step': { forMs: [1_000, 30_000], amount: [-4_000, 4_000] },
   'clients-cut': { forMs: [200, 5_000], amount: [5, 60] },
   'operator-pause': { forMs: [1_000, 15_000], amount: [0, 0] },
+  'operator-rotates': { forMs: [2_000, 30_000], amount: [0, 0] },
   'operator-rules': { forMs: [1_000, 15_000], amount: [1, 3] },
 } as const satisfies Record<string, Row>;
 
 export type FaultKind = keyof typeof FAULT_TABLE;
 export const FAULT_KINDS = Object.keys(FAULT_TABLE) as FaultKind[];
 
+/** Most of these last for milliseconds, so a fault at any time would seldom meet them. */
+const AWAITED = LANE_STATES.filter((state) => state !== 'empty');
+
 export function drawFault(random: Random, { replicas, busyMs }: { readonly replicas: number; readonly busyMs: number }): Fault {
   const kind = random.pick(FAULT_KINDS);
   const { forMs, amount } = FAULT_TABLE[kind];
   return {
     at: random.int(500, busyMs),
+    when: random.chance(0.5) ? random.pick(AWAITED) : null,
     kind,
     forMs: random.int(forMs[0], forMs[1]),
     replica: random.int(0, replicas - 1),

@@ -1,7 +1,15 @@
+import { encodeFunctionData } from 'viem';
+import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
+import type { Address } from '../../../core/types.js';
+import { localSigner } from '../../../sandbox/accounts.js';
+import { createSender } from '../../../sandbox/sender.js';
 import type { Random } from '../../fuzz/random.js';
 import { ask } from '../clients/http-client.js';
 import type { TripFault } from '../database-gate.js';
+import type { StatementReading } from '../statement-reading.js';
 import type { Plan } from '../plan.js';
+import { BOT_KEYS } from '../equipped-chain.js';
+import { answerTwice } from './oracle-twice.js';
 import { createSimulatedClock } from '../simulated-clock.js';
 import type { World } from '../world.js';
 import { replicaName, type Fault, type FaultKind } from './fault-table.js';
@@ -27,7 +35,11 @@ const USUAL_BASE_FEE_GWEI = 0.1;
 const CUT_EVERY_MS = 150;
 const START_PRICE = 60_000;
 
-export function injectFaults(world: World, plan: Plan, random: Random): FaultState {
+export function injectFaults(
+  world: World,
+  plan: Plan,
+  { random, wallets }: { readonly random: Random; readonly wallets: readonly Address[] },
+): FaultState {
   const { scheduler, network, gate, venue, replicas } = world;
   const clock = createSimulatedClock(scheduler, 'world');
   const [chain] = venue.sandbox.chains;
@@ -48,15 +60,14 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
   });
   venue.setNodeFault(nodeFaults.fault);
   const trips = new Set<Fault>();
-  gate.setFault((owner, texts) =>
-    [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, texts) : fate), 'none'),
+  gate.setFault((owner, statements) =>
+    [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, statements) : fate), 'none'),
   );
 
-  function tripFate(fault: Fault, owner: string, texts: readonly string[]): TripFault {
+  function tripFate(fault: Fault, owner: string, statements: readonly StatementReading[]): TripFault {
     if (owner !== replicaName(fault.replica)) return 'none';
     if (fault.kind === 'database-slow') return { delayMs: fault.amount };
-    const isWrite = texts.some((text) => /\b(?:insert|update|delete|commit|begin)\b/i.test(text));
-    if (!isWrite || !random.chance(fault.amount / 100)) return 'none';
+    if (!statements.some(({ belongsToWrite }) => belongsToWrite) || !random.chance(fault.amount / 100)) return 'none';
     if (fault.kind === 'database-serialisation') return 'serialisation';
     return fault.isHarsh ? 'cut-after' : 'cut-before';
   }
@@ -104,6 +115,13 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
     }
   }
 
+  /** A trader follows the rotation. */
+  async function delegateTo(delegate: Address): Promise<void> {
+    const { trader } = random.pick(BOT_KEYS.facade);
+    const data = encodeFunctionData({ abi: diamondAbi, functionName: 'setTradingDelegate', args: [delegate] });
+    await createSender(node, controls.definition.chainId, localSigner(trader), 'modest').send({ to: controls.definition.diamond, data });
+  }
+
   const BEGIN: Record<FaultKind, Begin> = {
     'rpc-error': inNode,
     'rpc-silence': inNode,
@@ -132,6 +150,7 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
     'oracle-silent': oracle(() => ({ mode: 'hold' })),
     'oracle-late': oracle(({ amount }) => ({ mode: 'auto', delayMs: amount })),
     'oracle-refuses': oracle(() => ({ mode: 'reject' })),
+    'oracle-twice': () => answerTwice(world),
     'price-gap'({ amount }) {
       prices.jump(0, String(START_PRICE + (START_PRICE * amount) / 100));
       return () => undefined;
@@ -189,6 +208,12 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
       track(operate('POST', '/switches', { mode: isHarsh ? 'paused' : 'draining', reason: 'a drill' }));
       return () => track(operate('POST', '/switches', { mode: 'running' }));
     },
+    'operator-rotates'({ isHarsh }) {
+      const [wallet, successor] = isHarsh ? wallets : [...wallets].reverse();
+      if (wallet === undefined || successor === undefined) return null;
+      track(operate('POST', '/rotation', { chain: controls.definition.slug, wallet, isRetiring: true }).then(() => delegateTo(successor)));
+      return () => track(operate('POST', '/rotation', { chain: controls.definition.slug, wallet, isRetiring: false }));
+    },
     'operator-rules'({ amount }) {
       track(operate('PUT', `/rules/${controls.definition.slug}/default`, { ordersPerMinute: amount }));
       return () => track(operate('DELETE', `/rules/${controls.definition.slug}/default`));
@@ -203,23 +228,40 @@ export function injectFaults(world: World, plan: Plan, random: Random): FaultSta
     await undo();
   }
 
+  async function begin(fault: Fault, states: readonly string[]): Promise<void> {
+    const now = scheduler.now();
+    scheduler.note(`begin ${fault.kind} ${fault.replica} ${fault.amount}`);
+    const undo = await BEGIN[fault.kind](fault);
+    if (undo === null) return;
+    applied.push(fault.kind);
+    for (const state of states) met.push(`${fault.kind} in ${state}`);
+    open.set(fault, undo);
+    clock.after(Math.max(1, now + fault.forMs - scheduler.now()), () => track(end(fault)));
+  }
+
+  // Awaited by the scheduler, so that nothing happens between a state and its fault.
+  const timers = scheduler.lane('world', 'world/faults');
+  /** Faults that wait for a state. */
+  const armed = new Set<Fault>();
+  const beginArmed = async (fault: Fault): Promise<void> => {
+    armed.delete(fault);
+    const states = await laneStates(world);
+    track(begin(fault, states));
+  };
+  gate.watchStates(async (state) => {
+    for (const fault of [...armed]) if (fault.when === state) await beginArmed(fault);
+  });
   for (const fault of plan.faults)
-    clock.after(fault.at, () => {
-      const begin = async (): Promise<void> => {
-        scheduler.note(`begin ${fault.kind} ${fault.replica} ${fault.amount}`);
-        const states = await laneStates(world);
-        const undo = await BEGIN[fault.kind](fault);
-        if (undo === null) return;
-        applied.push(fault.kind);
-        for (const state of states) met.push(`${fault.kind} in ${state}`);
-        open.set(fault, undo);
-        clock.after(Math.max(1, fault.at + fault.forMs - (scheduler.now() - from)), () => track(end(fault)));
-      };
-      track(begin());
+    timers.schedule(fault.at, 'fault', () => {
+      if (fault.when === null) return beginArmed(fault);
+      armed.add(fault);
+      timers.schedule(from + plan.busyMs - scheduler.now(), 'fault', () => (armed.has(fault) ? beginArmed(fault) : undefined));
+      return undefined;
     });
 
   return {
     async healed() {
+      armed.clear();
       const all = (): Promise<unknown> => Promise.all(work);
       await all();
       for (const fault of [...open.keys()]) if (fault.kind !== 'rpc-wrong-count' && fault.kind !== 'replica-paused') await end(fault);
@@ -239,6 +281,6 @@ const STATES = `
 
 /** The states of the open jobs; `empty` without one. */
 async function laneStates({ gate }: World): Promise<readonly string[]> {
-  const rows = await gate.read<{ state: string }>(STATES);
+  const rows = await gate.readNow<{ state: string }>(STATES);
   return rows.length === 0 ? ['empty'] : rows.map(({ state }) => state).sort();
 }

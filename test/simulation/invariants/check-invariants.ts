@@ -1,7 +1,15 @@
 import { SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
 import { noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
 import { streamsEqualJournal } from './streams.js';
-import { jobsHaveAnEnd, lanesAreFree, ledgerEqualsBalance, oneTransactionPerJob, quotaHolds } from './relay.js';
+import {
+  budgetsHold,
+  jobsFollowTable,
+  jobsHaveAnEnd,
+  lanesAreFree,
+  ledgerEqualsBalance,
+  oneTransactionPerJob,
+  quotaHolds,
+} from './relay.js';
 
 /** Events that a replica logs only when it meets something its authors did not foresee. */
 const UNFORESEEN = /internal-error$|listener-failed$|^process\.|frame-not-made$|frame-failed$|stop-failed$|start-failed$|story-lost$/;
@@ -21,6 +29,8 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'one mined transaction per job': oneTransactionPerJob,
   'the gas ledger equals the balance': ledgerEqualsBalance,
   'the quota of a trader holds': quotaHolds,
+  'the budget of a wallet holds': budgetsHold,
+  'jobs follow their table': jobsFollowTable,
   'no lane stays blocked': lanesAreFree,
   'the journal has no gap, repeat or change': ({ journal }) => journal.complaints(),
   'streams equal the journal': streamsEqualJournal,
@@ -33,7 +43,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
 const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
 
 export const SETTLE_LIMIT_MS = 180_000;
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 500;
 const LONGEST_BLOCKED_MS = 60_000;
 
 /** Waits until everything has ended that should, then judges. */
@@ -50,32 +60,46 @@ export async function checkInvariants(evidence: Evidence): Promise<Violation[]> 
   return violations;
 }
 
-/** Resolves with how long a lane was still blocked. */
+/** Resolves with how long a lane was still blocked. When nothing is left to do, no more blocks come: what is compared then stands still. */
 async function untilAtRest(evidence: Evidence): Promise<number> {
-  const { scheduler } = evidence.world;
+  const { scheduler, venue } = evidence.world;
+  const [chain] = venue.sandbox.controls.chains;
   const since = scheduler.now();
   let blockedMs = 0;
+  let isPaused = false;
   for (;;) {
-    const { isOver, isBlocked } = await scheduler.drive(openWork(evidence));
+    const { isBusy, isBlocked, isLevel } = await scheduler.drive(openWork(evidence));
     if (isBlocked) blockedMs = scheduler.now() - since;
-    if (isOver || scheduler.now() >= since + SETTLE_LIMIT_MS) return blockedMs;
+    if ((!isBusy && isPaused && isLevel) || scheduler.now() >= since + SETTLE_LIMIT_MS) return blockedMs;
+    if (isPaused === isBusy) {
+      isPaused = !isBusy;
+      await scheduler.drive(chain?.pauseMining(isPaused) ?? Promise.resolve());
+    }
     await scheduler.runUntil(scheduler.now() + LOOK_EVERY_MS);
   }
 }
 
 const OPEN = `
   select (select count(*) from relay_jobs where not is_over)::int as jobs,
-    (select count(*) from relay_lanes where fenced_since is not null)::int as fenced,
+    (select count(*) from relay_lanes where fenced_since is not null)::int as blocked,
     (select count(*) from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
       where status = 'prepared')::int as prepared,
-    (select block_number::text from chain_cursors where chain = $1) as cursor,
     (select block_hash from chain_cursors where chain = $1) as hash`;
 
-/** Over: no open job, no blocked lane, no order of the facade that could still be sent, and the index is where the chain is. */
-async function openWork({ world: { gate, venue } }: Evidence): Promise<{ readonly isOver: boolean; readonly isBlocked: boolean }> {
-  const [row] = await gate.read<{ jobs: number; fenced: number; prepared: number; cursor: string; hash: string }>(OPEN, [SLUG]);
-  const [chain] = venue.sandbox.chains;
-  const head = await chain?.node.head();
-  const isBlocked = row?.fenced !== 0;
-  return { isOver: row?.jobs === 0 && !isBlocked && row.prepared === 0 && row.hash === head?.hash, isBlocked };
+interface OpenWork {
+  /** A job is open, a lane blocked, or an order of the facade could still be sent. */
+  readonly isBusy: boolean;
+  readonly isBlocked: boolean;
+  /** The index is where the chain is. */
+  readonly isLevel: boolean;
+}
+
+async function openWork({ world: { gate, venue, scheduler } }: Evidence): Promise<OpenWork> {
+  const [row] = await gate.read<{ jobs: number; blocked: number; prepared: number; hash: string | null }>(OPEN, [SLUG]);
+  const head = await venue.sandbox.chains[0]?.node.head();
+  if (row === undefined || head === undefined) throw new Error('there is no chain to look at');
+  const { jobs, blocked, prepared, hash } = row;
+  const isLevel = hash === head.hash;
+  scheduler.note(`phase rest? ${jobs} jobs, ${blocked} blocked, ${prepared} prepared, ${isLevel ? 'level' : 'behind'}`);
+  return { isBusy: jobs > 0 || blocked > 0 || prepared > 0, isBlocked: blocked > 0, isLevel };
 }

@@ -1,3 +1,4 @@
+import { jobTransitions, JOB_TRANSITIONS } from '../coverage.js';
 import { SLUG, show, type Evidence, type Invariant } from './evidence.js';
 
 interface ChainTransaction {
@@ -12,16 +13,17 @@ interface Sent extends ChainTransaction {
   readonly cost: bigint;
 }
 
-/** Every transaction of the relayer's wallet in a block since the set-up; our tables are not read. */
-export async function sentOnChain({ world, bots: { relayerWallet } }: Evidence): Promise<Sent[]> {
+/** Every transaction of the relayer's wallets in a block since the set-up; our tables are not read. */
+export async function sentOnChain({ world, bots: { relayerWallets } }: Evidence): Promise<Sent[]> {
   const [chain] = world.venue.sandbox.controls.chains;
   const ask = async <Result>(method: string, ...params: unknown[]): Promise<Result> => (await chain?.request(method, params)) as Result;
   const head = Number(await ask<string>('eth_blockNumber'));
   const sent: Sent[] = [];
-  for (let number = relayerWallet.block + 1; number <= head; number += 1) {
+  const wallets = new Set<string>(relayerWallets.map(({ wallet }) => wallet));
+  for (let number = Math.min(...relayerWallets.map(({ block }) => block)) + 1; number <= head; number += 1) {
     const block = await ask<{ transactions: ChainTransaction[] }>('eth_getBlockByNumber', `0x${number.toString(16)}`, true);
     for (const transaction of block.transactions) {
-      if (transaction.from.toLowerCase() !== relayerWallet.wallet) continue;
+      if (!wallets.has(transaction.from.toLowerCase())) continue;
       const receipt = await ask<{ gasUsed: string; effectiveGasPrice: string }>('eth_getTransactionReceipt', transaction.hash);
       sent.push({ ...transaction, cost: BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(transaction.value) });
     }
@@ -59,7 +61,8 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
   const complaints: string[] = [];
   const used = new Map<string, string>();
   const inputs = new Map<string, string>();
-  for (const [at, { hash, input, nonce }] of sent.entries()) {
+  const due = new Map<string, number>();
+  for (const { hash, input, nonce, from } of sent) {
     const job = byHash.get(hash);
     if (job === undefined) {
       complaints.push(`transaction ${hash} belongs to no job`);
@@ -70,8 +73,9 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
     if (job.mined?.hash !== hash) complaints.push(`job ${job.id} (${job.state}) does not know that ${hash} is in a block`);
     if (input !== '0x' && inputs.has(input)) complaints.push(`the call of job ${job.id} was also made by job ${inputs.get(input)}`);
     inputs.set(input, job.id);
-    const expected = Number(sent[0]?.nonce ?? 0) + at;
-    if (Number(nonce) !== expected) complaints.push(`nonce ${Number(nonce)} follows where ${expected} was due`);
+    const expected = due.get(from) ?? Number(nonce);
+    due.set(from, expected + 1);
+    if (Number(nonce) !== expected) complaints.push(`nonce ${Number(nonce)} of ${from} follows where ${expected} was due`);
   }
   for (const job of jobs)
     if (job.mined !== null && !sent.some(({ hash }) => hash === job.mined?.hash))
@@ -83,19 +87,41 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
 export const ledgerEqualsBalance: Invariant = async (evidence) => {
   const { world, bots } = evidence;
   const [chain] = world.venue.sandbox.controls.chains;
-  const balance = BigInt((await chain?.request('eth_getBalance', [bots.relayerWallet.wallet, 'latest'])) as string);
-  const spent = bots.relayerWallet.balance - balance;
-  const costs = await world.gate.read<{ cost: string }>('select coalesce(sum(cost), 0)::text as cost from relay_costs where chain = $1', [
-    SLUG,
-  ]);
-  const totals = await world.gate.read<{ cost: string }>(
-    'select coalesce(sum(cost), 0)::text as cost from relay_cost_totals where chain = $1',
-    [SLUG],
-  );
-  const onChain = (await sentOnChain(evidence)).reduce((sum, { cost }) => sum + cost, 0n);
-  const figures = { spent, onChain, costs: BigInt(costs[0]?.cost ?? 0), totals: BigInt(totals[0]?.cost ?? 0) };
-  const isEqual = [figures.onChain, figures.costs, figures.totals].every((figure) => figure === spent);
-  return isEqual ? [] : [`the figures of the gas ledger differ: ${show(figures)}`];
+  const sent = await sentOnChain(evidence);
+  const sumOf = async (table: string, wallet: string): Promise<bigint> => {
+    const sql = `select coalesce(sum(cost), 0)::text as cost from ${table} where chain = $1 and wallet = $2`;
+    return BigInt((await world.gate.read<{ cost: string }>(sql, [SLUG, wallet]))[0]?.cost ?? 0);
+  };
+  const complaints: string[] = [];
+  for (const { wallet, balance } of bots.relayerWallets) {
+    const spent = balance - BigInt((await chain?.request('eth_getBalance', [wallet, 'latest'])) as string);
+    const onChain = sent.filter(({ from }) => from.toLowerCase() === wallet).reduce((sum, { cost }) => sum + cost, 0n);
+    const [costs, totals] = [await sumOf('relay_costs', wallet), await sumOf('relay_cost_totals', wallet)];
+    if (![onChain, costs, totals].every((figure) => figure === spent))
+      complaints.push(`the figures of the gas ledger of ${wallet} differ: ${show({ spent, onChain, costs, totals })}`);
+  }
+  return complaints;
+};
+
+const OPENING_COSTS = `
+  select job.wallet, sum(cost.cost)::text as cost
+  from relay_jobs job join orders on orders.chain = job.chain and orders.id = job.order_id
+  join relay_costs cost on cost.chain = job.chain and cost.job_id = job.id
+  where job.purpose = 'action' and orders.state ->> 'action' = 'open'
+  group by job.wallet`;
+
+/** What a wallet pays for openings stays within its budget of the day; closes and cancels are sent beyond it. */
+export const budgetsHold: Invariant = async ({ world, plan: { dailyBudget } }) =>
+  dailyBudget === 'unlimited'
+    ? []
+    : (await world.gate.read<{ wallet: string; cost: string }>(OPENING_COSTS))
+        .filter(({ cost }) => BigInt(cost) > dailyBudget)
+        .map(({ wallet, cost }) => `${wallet} paid ${cost} wei for openings, and its budget is ${dailyBudget}`);
+
+/** Each step of a job is a row of its table. */
+export const jobsFollowTable: Invariant = async ({ world }) => {
+  const allowed = new Set(Object.entries(JOB_TRANSITIONS).flatMap(([before, row]) => row.map((after) => `job ${before} ${after}`)));
+  return [...new Set(await jobTransitions(world))].filter((step) => !allowed.has(step)).map((step) => `not in the table: ${step}`);
 };
 
 const OPENINGS = `
