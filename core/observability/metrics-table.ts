@@ -142,7 +142,7 @@ export const METRICS = {
   journalAge: row({
     name: 'gateway_journal_read_age_seconds',
     type: 'gauge',
-    help: 'Since this replica had last read the journals of all chains to their end; about a second at most while all is well.',
+    help: 'Since this replica had last read the journals of all chains to their end; about five seconds at most while all is well.',
     labels: [],
   }),
 

@@ -5,6 +5,8 @@ import type { Cancel } from '../types.js';
 
 /** How long work of another replica, or of the past, may go unnoticed. */
 export const LOOK_MS = 1_000;
+/** One look on a connection that does not answer takes many seconds; the next ones go on beside it, so that a pause is not obeyed late. */
+const AT_ONCE = 2;
 
 /**
  * Asks the store once a second what is due on a chain, in one statement for everything that waits for a time or for another replica, and
@@ -12,14 +14,18 @@ export const LOOK_MS = 1_000;
  */
 export function watchDueWork(gateway: Gateway, venue: Venue): () => Promise<void> {
   const { clock, log, relayer, definition } = venue;
-  let looking: Promise<void> | null = null;
+  const looks = new Set<Promise<void>>();
   let lastFault: string | null = null;
+  /** When the look began that was published last: the answer to an earlier one says nothing new. */
+  let knownAsOf = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
     try {
       const askedAt = clock.monotonic();
       const due = await gateway.store.due(definition.slug, relayer?.wallets() ?? [], clock.now());
       lastFault = null;
+      if (askedAt < knownAsOf) return;
+      knownAsOf = askedAt;
       gateway.bus.emit('due', { venue, askedAt, due });
     } catch (error) {
       const fault = redactText(error instanceof Error ? error.message : String(error));
@@ -29,11 +35,13 @@ export function watchDueWork(gateway: Gateway, venue: Venue): () => Promise<void
   }
 
   const cancel = clock.every(LOOK_MS, () => {
-    looking ??= look().finally(() => (looking = null));
+    if (looks.size >= AT_ONCE) return;
+    const begun = look().finally(() => looks.delete(begun));
+    looks.add(begun);
   });
   return async () => {
     cancel();
-    await looking;
+    await Promise.all(looks);
   };
 }
 
