@@ -30,6 +30,8 @@ export interface OrderToPlace {
   readonly legs: readonly LegToPlace[];
   /** Of the first leg. */
   readonly clientId?: string | null;
+  /** Instead of a clientId, where a past order keeps it: see Draft. */
+  readonly freeCloid?: string;
   /** Hash of the client's request; absent: of the call. */
   readonly fingerprint?: Hex;
   /** Where the sender is the relayer: why it sends, and what is stored of the bot's order. */
@@ -96,12 +98,13 @@ export function describePlaced(
 }
 
 /** What is stored of each leg. */
-export const draftsOf = (gateway: Gateway, { legs, clientId = null, fingerprint }: OrderToPlace): readonly (Draft | null)[] =>
+export const draftsOf = (gateway: Gateway, { legs, clientId = null, freeCloid, fingerprint }: OrderToPlace): readonly (Draft | null)[] =>
   legs.map(
     ({ draft, write }, at) =>
       draft && {
         ...draft,
         order: { ...draft.order, clientId: at === 0 ? clientId : null },
+        ...(at === 0 && freeCloid !== undefined && { freeCloid }),
         fingerprint: fingerprint ?? fingerprintOfCall(gateway, write.inner),
       },
   );

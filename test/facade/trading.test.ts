@@ -116,6 +116,22 @@ describe('a bot', () => {
     ]);
   });
 
+  it('gets an order once that it sends several times at once under the cloid of a past one', async () => {
+    const bot = await newBot();
+    const cloid = `0x${'ac'.repeat(16)}`;
+    const resting = orderAction([buy('0.1', { p: '50000', t: limit('Gtc'), c: cloid })]);
+    for (let round = 0; round < 3; round += 1) {
+      const answers = (await Promise.all([resting, resting, resting].map((action) => bot.send(action)))).flatMap(statuses);
+      expect(answers.filter((status) => 'resting' in status)).toMatchObject([{ resting: { cloid } }]);
+      expect(answers.filter((status) => 'error' in status)).toEqual(
+        Array.from({ length: 2 }, () => ({ error: `An order with this cloid is still open. asset=${BTC}` })),
+      );
+      await settledTrades(bot.trader, 1);
+      expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] }))).toEqual(['success']);
+      await settledTrades(bot.trader, 0);
+    }
+  });
+
   it('protects its position with a stop loss, takes it away again, and adds margin', async () => {
     const bot = await newBot();
     await bot.send(orderAction([buy('0.1')]));

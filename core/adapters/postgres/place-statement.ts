@@ -47,8 +47,14 @@ const UNMINED = `(
       where cast(:takes as numeric) is not null and not exists (
         select from relay_jobs job where job.chain = ${chain} and job.order_id = found.id and job.state in ('refused', 'replaced', 'reverted')))`;
 
+/** The live order of a bot with this cloid. */
+const LIVE_NAMESAKE = `
+      select live.id from exchange_orders named join exchange_legs leg on leg.chain = named.chain and leg.oid = named.oid
+      join orders live on live.id = leg.order_id and live.is_live
+      where named.chain = ${chain} and named.trader = ${trader} and named.cloid = cast(:freeCloid as text) limit 1`;
+
 export const AROUND = `
-    (select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)) as known,
+    coalesce((select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)), (${LIVE_NAMESAKE})) as known,
     (select count(*)::int from orders where ${unsentOf}) as unsent,
     (select min(expires_at) from orders where ${unsentOf}) as earliest,
     (cast(:soleOn as bigint) is not null and exists (
@@ -63,13 +69,14 @@ const IS_PAID = `(cast(:takes as numeric) is null
       or (unmined_takes + cast(:takes as numeric) <= cast(:balance as numeric)
         and unmined_amount + cast(:amount as numeric) <= cast(:allowance as numeric)))`;
 
-export const aroundValues = ({ chain, agent, order, soleOn, funds }: Draft): Values => ({
+export const aroundValues = ({ chain, agent, order, soleOn, freeCloid, funds }: Draft): Values => ({
   chain,
   agent,
   trader: order.trader,
   clientId: order.clientId,
   now: order.createdAt,
   soleOn: soleOn ?? null,
+  freeCloid: freeCloid ?? null,
   collateralIndex: funds?.collateralIndex ?? null,
   takes: funds?.takes.toString() ?? null,
   fundsReadAt: funds?.readAt ?? null,

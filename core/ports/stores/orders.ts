@@ -29,6 +29,8 @@ export interface Draft extends HandedOut {
   readonly maxUnsent: number;
   /** The trade it closes, if nothing else may be under way for that trade; checked in the same transaction. */
   readonly soleOn?: number;
+  /** The cloid of a bot's order that a past order keeps as its clientId: it is taken while any live order has it; checked in the same transaction. */
+  readonly freeCloid?: string;
   /** For relayed openings: the operator's rules, checked in the same transaction, which throws GuardrailError. */
   readonly guard?: OpeningGuard;
   /** For relayed openings: the trader's funds, checked against the openings that are not mined yet. */

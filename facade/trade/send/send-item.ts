@@ -122,7 +122,11 @@ async function placeNamed(
   const placed = await placeOrder(gateway, venue, caller, { ...order, clientId: cloid });
   if (placed.kind === 'placed') return placed;
   if (!isInstead && isLive(placed.stored.order)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-  return placeUnnamed(gateway, venue, caller, order);
+  if (isInstead || order.relayed?.record?.isContinued === true || cloid === null) return placeUnnamed(gateway, venue, caller, order);
+  // Several may come at once after the past one: the first that is stored has the cloid while it lives.
+  const again = await placeOrder(gateway, venue, caller, { ...order, freeCloid: cloid });
+  if (again.kind === 'known') throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+  return again;
 }
 
 /** The opening of a flip, by its index. */

@@ -211,6 +211,37 @@ describe('an order that is stored with what sends it', () => {
     expect(await store.relay.queued(CHAIN, orderOf().request.wallet, 100)).toHaveLength(4);
   });
 
+  it('is the only live one of its cloid, also where a past order keeps the cloid and many come at once to two replicas', async () => {
+    const orderOf = await newOrders();
+    const cloid = `0x${'c1'.repeat(16)}`;
+    const named = (freeCloid?: string): RelayedOrder => {
+      const { draft, request, record } = orderOf(freeCloid === undefined ? { order: { clientId: cloid } } : {});
+      return { record: { ...record, cloid }, legs: [{ draft: { ...draft, ...(freeCloid && { freeCloid }) }, request }] };
+    };
+    const end = async (id: bigint) =>
+      store
+        .db('orders')
+        .where({ id: String(id) })
+        .update({ status: 'canceled', is_live: false });
+    const past = await store.relay.placeAndQueue(named());
+    if (past.kind !== 'placed') throw new Error(past.kind);
+    await end(past.oid);
+    expect(await store.relay.placeAndQueue(named())).toMatchObject({
+      kind: 'refused',
+      at: 0,
+      why: { kind: 'known', stored: { id: past.oid } },
+    });
+    for (let round = 0; round < 2; round += 1) {
+      const answers = await Promise.all(Array.from({ length: 12 }, (_, at) => oneOf(at).relay.placeAndQueue(named(cloid))));
+      const [placed, ...others] = answers.filter(({ kind }) => kind === 'placed');
+      expect(others).toEqual([]);
+      if (placed?.kind !== 'placed') throw new Error('none was placed');
+      const refused = answers.filter((answer) => answer !== placed);
+      for (const answer of refused) expect(answer).toMatchObject({ kind: 'refused', why: { kind: 'known', stored: { id: placed.oid } } });
+      await end(placed.oid);
+    }
+  });
+
   describe('of several parts', () => {
     async function newItems() {
       const orderOf = await newOrders();
