@@ -48,11 +48,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let wake = new AbortController();
   const cancels = [
     onVenue(gateway, venue, 'head', () => wake.abort()),
-    // Without a new block only this can have changed.
+    // Without a new block only this can have changed. Only the follower's own reads find that none is left: this one may be older than they are.
     onVenue(gateway, venue, 'due', ({ due }) => {
-      if (unlogged === null || unlogged.sent === due.sentOrders) return;
-      unlogged = { ...unlogged, sent: due.sentOrders };
-      if (unlogged.sent) wake.abort();
+      if (!due.sentOrders || unlogged === null || unlogged.sent) return;
+      unlogged = { ...unlogged, sent: true };
+      wake.abort();
     }),
   ];
 

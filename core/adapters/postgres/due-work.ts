@@ -21,7 +21,7 @@ export async function dueWork(db: Knex, chain: ChainSlug, wallets: readonly Addr
 const chain = 'chain = cast(:chain as text)';
 const now = 'cast(:now as bigint)';
 
-/** The earliest time is read from an index; for "any time before" the planner may expect many rows and scan the table. */
+/** The earliest time is read from an index; for "any time before" the planner may expect many rows and scan the table. A replica without wallets does no work of the relayer. */
 export const DUE_WORK = statement(`
   select
     (select coalesce(jsonb_agg(to_jsonb(relay_switches)), '[]') from relay_switches where ${chain}) as switches,
@@ -30,6 +30,6 @@ export const DUE_WORK = statement(`
     exists (select from orders where ${chain} and ${DUE_ORDERS}) as orders,
     exists (${SENT_ORDERS}) as "sentOrders",
     coalesce((select min(expires_at) from spend_reservations where ${chain} and held and expires_at is not null) <= ${now}, false) as reservations,
-    coalesce((select min(due_at) from scheduled_cancels where ${chain}) <= ${now}, false) as schedules,
-    exists (${LOST_REQUESTS}) as reclaims,
-    exists (${DUE_SLIPPAGES}) as "closingSlippages"`);
+    cardinality(cast(:wallets as text[])) > 0 and coalesce((select min(due_at) from scheduled_cancels where ${chain}) <= ${now}, false) as schedules,
+    cardinality(cast(:wallets as text[])) > 0 and exists (${LOST_REQUESTS}) as reclaims,
+    cardinality(cast(:wallets as text[])) > 0 and exists (${DUE_SLIPPAGES}) as "closingSlippages"`);
