@@ -40,6 +40,8 @@ export interface DailyBudget {
   refusal(maxCostWei: bigint): Promise<Refusal | null>;
   /** Reserves a job's maximum cost until the job is over; then its actual cost counts. */
   begin(id: bigint, maxCostWei: bigint): void;
+  /** Reserves more for a job that is to be sent at a higher fee; false, and nothing is changed, if the budget does not cover it. */
+  raise(id: bigint, maxCostWei: bigint): boolean;
   /** Releases jobs that got no nonce after all, because they were canceled in the queue: they cost nothing. */
   release(ids: readonly bigint[]): void;
   step(job: RelayJob): void;
@@ -51,6 +53,7 @@ const UNLIMITED: DailyBudget = {
   refresh: () => Promise.resolve(),
   refusal: () => Promise.resolve(null),
   begin: () => undefined,
+  raise: () => true,
   release: () => undefined,
   step: () => undefined,
   forget: () => undefined,
@@ -112,6 +115,13 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
       return { reason: 'budget', note };
     },
     begin: (id, maxCostWei) => void underWay.set(id, maxCostWei),
+    raise(id, maxCostWei) {
+      const day = today();
+      const others = committed() - (underWay.get(id) ?? 0n);
+      if (day !== null && day.spent + others + maxCostWei > budgetOf(day)) return false;
+      underWay.set(id, maxCostWei);
+      return true;
+    },
     release: (ids) => ids.forEach((id) => underWay.delete(id)),
     step(job) {
       if (isOver(job.state)) underWay.delete(job.id);

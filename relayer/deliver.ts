@@ -2,6 +2,7 @@ import type { Hex } from '../core/types.js';
 import type { NodeFees, SendVerdict } from '../core/ports/relayer.js';
 import { isOver, type RelayJob, type NewAttempt } from '../core/ports/stores/relay.js';
 import { bumpedFees, firstFees, gwei, type Fees } from './fees.js';
+import { isPaidAlways } from './policy.js';
 import type { DeliveryOptions } from './lane-options.js';
 import { GatewayError } from '../core/errors.js';
 import { NoNodeError } from '../core/ports/chain.js';
@@ -32,7 +33,7 @@ const SEND_AGAIN_MS = 1_000;
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, wallet, node, store, settings, clock, log, onSigned, onStep, problems, onNonceTooLow } = options;
+  const { definition, wallet, node, store, settings, clock, log, onSigned, onStep, problems, budget, onNonceTooLow } = options;
   const { slug } = definition;
   const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
@@ -148,12 +149,13 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   const isTooLate = ({ notAfter }: RelayJob): boolean => notAfter !== null && clock.now() > notAfter + settings.tooLateMs;
 
-  /** Signs the same call with a higher fee: only one attempt of a nonce can be mined. */
+  /** Signs the same call with a higher fee: only one attempt of a nonce can be mined. A call beyond the budget stays at its fee until it is too late. */
   async function replace(job: RelayJob): Promise<void> {
     const last = job.attempts.at(-1);
     const offer = last ? bumpedFees(await currentFees(), last, settings) : null;
-    if (!last || !offer) {
-      log.warn('relay.fee-cap-reached', { job: job.id });
+    const isCovered = offer === null || last?.isNoOp === true || isPaidAlways(job) || budget.raise(job.id, job.gas * offer.maxFeePerGas);
+    if (!last || !offer || !isCovered) {
+      log.warn(isCovered ? 'relay.fee-cap-reached' : 'relay.fee-beyond-budget', { job: job.id });
       sentAt.set(job.id, clock.now());
       return;
     }

@@ -5,7 +5,7 @@ import type { Logger } from '../core/ports/log.js';
 import type { RelayJob, RelayStore } from '../core/ports/stores/relay.js';
 import type { RelayNode } from '../core/ports/relayer.js';
 import type { Hex } from '../core/types.js';
-import type { BudgetEvents } from './daily-budget.js';
+import type { BudgetEvents, DailyBudget } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';
 import type { LaneProblems } from './lane-problems.js';
 import type { PolicySettings } from './policy.js';
@@ -32,11 +32,13 @@ export interface DeliveryOptions {
   readonly onStep: (job: RelayJob) => void;
   /** Records why nothing can be sent, and when sending works again. */
   readonly problems: Pick<LaneProblems, 'report' | 'clear'>;
+  /** What a replacement may cost. */
+  readonly budget: Pick<DailyBudget, 'raise'>;
   /** A nonce is already used: the receipts should be checked soon. */
   readonly onNonceTooLow: () => void;
 }
 
-export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'onNonceTooLow'> {
+export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget' | 'onNonceTooLow'> {
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;

@@ -49,7 +49,7 @@ export function createLane(options: LaneOptions): Lane {
     budget.step(job);
     options.onStep(job);
   };
-  const delivery = createDelivery({ ...options, onStep, problems, onNonceTooLow: () => wake.abort(WOKEN) });
+  const delivery = createDelivery({ ...options, onStep, problems, budget, onNonceTooLow: () => wake.abort(WOKEN) });
   const [nonceMutex, healthMutex, inFlight] = [createMutex(), createMutex(), createInFlightJobs()];
   const isOurs = (): boolean => lease?.isHeld() === true;
   const reconciler = createChainReconciler({

@@ -38,7 +38,7 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   if (job.purpose === 'action' && isExpired?.(action)) return { reason: 'too-late', note: EXPIRED };
   const inner = innerCall(job);
   if (inner === null) return broken('it is no delegated call for its trader');
-  const natures = callsOf(inner).map((call) => CALL_NATURES.get(call.slice(0, SELECTOR_END)) ?? null);
+  const natures = naturesOf(inner);
   // None of the listed calls moves collateral to any address but the trader's.
   if (natures.includes(null)) return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
@@ -47,6 +47,17 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   if (nature === null) return null;
   return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
 }
+
+/** Whether the wallet pays for the job whatever it has spent: closes, cancels, and what the service does by itself. */
+export function isPaidAlways(job: RelayJob): boolean {
+  const inner = job.purpose === 'no-op' ? null : innerCall(job);
+  if (inner === null) return true;
+  const nature = natureOf(job, naturesOf(inner));
+  return nature === null || nature === 'exits';
+}
+
+const naturesOf = (inner: Hex): (CallNature | null)[] =>
+  callsOf(inner).map((call) => CALL_NATURES.get(call.slice(0, SELECTOR_END)) ?? null);
 
 /** The same text as for an action that arrives expired. */
 const EXPIRED = 'Action already expired';

@@ -86,6 +86,20 @@ describe('the budget of a wallet and day', () => {
     expect(await restarted.refusal(551n)).toMatchObject(REACHED);
   });
 
+  it('covers a higher fee of what is under way only as far as it lasts', async () => {
+    const { wallet, budget } = newWallet();
+    const own = budget(100n);
+    await spend(wallet, 40n);
+    await own.refresh(1_000n, []);
+    own.begin(1n, 20n);
+    own.begin(2n, 10n);
+    expect(own.raise(1n, 51n)).toBe(false);
+    expect(await own.refusal(30n)).toBeNull();
+    expect(own.raise(1n, 50n)).toBe(true);
+    expect(await own.refusal(1n)).toMatchObject(REACHED);
+    expect(budget('unlimited').raise(1n, 10n ** 30n)).toBe(true);
+  });
+
   it('begins anew with the UTC day', async () => {
     const { wallet, budget } = newWallet();
     await spend(wallet, 100n);

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { expectedRows } from './coverage.js';
+import { describeCoverage } from './coverage.js';
 import type { SimulationServer } from './database-server.js';
-import { FAULT_KINDS } from './faults/fault-table.js';
 import { drawPlan, type Plan } from './plan.js';
 import { runPlan, type RunReport } from './run.js';
 import { BROKEN_BUILDS } from './broken-builds.js';
@@ -28,14 +27,12 @@ export interface CampaignOptions {
 const PROGRESS_MS = 15_000;
 const TWICE_EVERY = 10;
 const HANDLES_EVERY = 100;
-const REACHED_ENOUGH = 10;
 const realNow = performance.now.bind(performance);
 
 export async function createCampaign(options: CampaignOptions): Promise<Campaign> {
   const { server, write } = options;
   const sabotage = options.sabotage === null ? undefined : BROKEN_BUILDS[options.sabotage]?.begin;
   if (options.sabotage !== null && sabotage === undefined) throw new Error(`--sabotage is one of ${Object.keys(BROKEN_BUILDS).join(', ')}`);
-  const faults = new Map<string, number>();
   const reached = new Map<string, number>();
   const answers = new Map<string, number>();
   let plans = 0;
@@ -104,7 +101,6 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
         hashes.add(report.hash);
         runs += 1;
         steps += report.steps;
-        count(faults, report.faults);
         count(reached, report.reached);
         count(
           answers,
@@ -134,12 +130,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
           .map(([word, times]) => `${word} ${times}`)
           .join(', ')}`,
       );
-      for (const kind of FAULT_KINDS) write(`  ${kind.padEnd(24)} ${faults.get(kind) ?? 0}`);
-      const rows = expectedRows();
-      const seldom = rows.filter((row) => (reached.get(row) ?? 0) < REACHED_ENOUGH);
-      write(`${rows.length - seldom.length} of ${rows.length} rows were reached ${REACHED_ENOUGH} times or more`);
-      for (const [row, times] of [...reached].filter(([key]) => key.startsWith('job')).sort()) write(`  ${row.padEnd(32)} ${times}`);
-      for (const row of seldom) write(`  seldom: ${row.padEnd(40)} ${reached.get(row) ?? 0}`);
+      describeCoverage(reached).forEach(write);
     },
     hasFailed: () => failed > 0,
   };

@@ -47,13 +47,33 @@ export async function jobTransitions({ gate }: World): Promise<string[]> {
   return rows.map(({ before, after }) => `job ${before ?? 'none'} ${after}`);
 }
 
-/** Rows that no campaign can reach, each with its reason. */
+/** Rows that no run can reach, each with its reason. `docs/simulation.md` has the same table. */
 export const UNREACHABLE: Readonly<Record<string, string>> = {};
 
-/** Everything that a campaign should reach: the rows of both transition tables, and every fault in every state of a lane. */
-export function expectedRows(): string[] {
-  const orders = Object.entries(NEXT).flatMap(([status, row]) => Object.keys(row).map((event) => `order ${status} ${event}`));
-  const jobs = Object.entries(JOB_TRANSITIONS).flatMap(([before, row]) => row.map((after) => `job ${before} ${after}`));
-  const faults = FAULT_KINDS.flatMap((kind) => LANE_STATES.map((state) => `${kind} in ${state}`));
-  return [...orders, ...jobs, ...faults];
+const ENOUGH = 10;
+
+const rowsOf = (subject: string, table: Readonly<Record<string, readonly string[]>>): string[] =>
+  Object.entries(table).flatMap(([before, row]) => row.map((after) => `${subject} ${before} ${after}`));
+
+/** How often each row of both transition tables was reached, and each fault in each state of a lane; then what was reached too seldom. */
+export function describeCoverage(reached: ReadonlyMap<string, number>): string[] {
+  const times = (row: string): number => reached.get(row) ?? 0;
+  const orders = rowsOf('order', Object.fromEntries(Object.entries(NEXT).map(([status, row]) => [status, Object.keys(row)])));
+  const jobs = rowsOf('job', JOB_TRANSITIONS);
+  const faults = rowsOf('fault', Object.fromEntries(FAULT_KINDS.map((kind) => [kind, LANE_STATES])));
+  const rows = [...orders, ...jobs, ...faults];
+  const seldom = rows.filter((row) => times(row) < ENOUGH && UNREACHABLE[row] === undefined);
+  return [
+    ...[...orders, ...jobs].map((row) => `  ${row.padEnd(32)} ${times(row)}`),
+    `  ${'fault in a lane that is'.padEnd(32)} ${LANE_STATES.map((state) => state.padStart(9)).join('')}`,
+    ...FAULT_KINDS.map(
+      (kind) => `  ${kind.padEnd(32)} ${LANE_STATES.map((state) => String(times(`fault ${kind} ${state}`)).padStart(9)).join('')}`,
+    ),
+    ...Object.entries(UNREACHABLE).map(
+      ([row, reason]) =>
+        `  ${row.padEnd(32)} ${times(row) === 0 ? `cannot be reached: ${reason}` : `WAS REACHED, but is listed as unreachable: ${reason}`}`,
+    ),
+    `${rows.length - seldom.length} of ${rows.length} rows were reached ${ENOUGH} times or more, or cannot be reached`,
+    ...seldom.map((row) => `  seldom: ${row.padEnd(40)} ${times(row)}`),
+  ];
 }

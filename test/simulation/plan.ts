@@ -66,13 +66,16 @@ export interface ClientAction {
 
 export const BOTS = { facade: 3, native: 2 } as const;
 const RUN_MS = 60_000;
+/** How long a prepared order can be sent. */
+export const PREPARED_MS = 15_000;
 /** Share of the run in which clients act; in the rest everything ends. */
 const BUSY_SHARE = 0.8;
 const MOST_ACTIONS = 30;
-const LEAST_ACTIONS = 8;
+const MOST_DRAWN = 22;
+const LEAST_DRAWN = 8;
 const MOST_FAULTS = 5;
-/** Enough for two or three openings at the usual fee. */
-const SMALL_BUDGET = 4n * 10n ** 15n;
+/** Enough for two openings at the usual fee. */
+const SMALL_BUDGET = 2n * 10n ** 15n;
 
 /** A plan that is a part of a drawn one: indexes of the faults and actions that are kept; absent: all. */
 export interface Cutting extends PlanOptions {
@@ -109,13 +112,13 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     { share: 0.2, mostMs: 15 },
     { share: 0.5, mostMs: 60 },
   ]);
-  const actions = Array.from({ length: random.int(LEAST_ACTIONS, MOST_ACTIONS) }, () => drawAction(random, busyMs)).sort(
-    (a, b) => a.at - b.at,
-  );
+  const drawn = Array.from({ length: random.int(LEAST_DRAWN, MOST_DRAWN) }, () => drawAction(random, busyMs));
+  const followed = drawn.flatMap((action) => followedBy(action)).filter(({ at }) => at < busyMs);
+  const actions = [...drawn, ...followed].slice(0, MOST_ACTIONS).sort((a, b) => a.at - b.at);
   const faults = Array.from({ length: random.int(1, MOST_FAULTS) }, () => drawFault(random, { replicas: replicas ?? count, busyMs }));
   const dailyTransactions = random.pick([2, 5, 1_000, 1_000]);
   const wallets = random.pick([1, 1, 2] as const);
-  const dailyBudget = random.pick([SMALL_BUDGET, 3n * SMALL_BUDGET, 'unlimited', 'unlimited'] as const);
+  const dailyBudget = random.pick([SMALL_BUDGET, 3n * SMALL_BUDGET, 'unlimited', 'unlimited', 'unlimited'] as const);
   return {
     seed,
     options,
@@ -129,6 +132,17 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     actions,
     faults: areFaultsOff ? [] : faults.sort((a, b) => a.at - b.at),
   };
+}
+
+/** What the same bot does later: it comes back to an order that has lapsed, changes one that rests, guards a position and moves the guard. */
+function followedBy(action: ClientAction): ClientAction[] {
+  const { at, kind, choice, api } = action;
+  const later = (ms: number, next: string): ClientAction => ({ ...action, at: at + ms + Math.floor(choice * 5_000), kind: next });
+  const change = api === 'native' ? 'amend' : 'modify';
+  if (kind === 'abandon') return [later(PREPARED_MS, 'resume')];
+  if (kind === 'rest' && choice > 0.3) return [later(2_000, change)];
+  if (kind === 'open' && choice > 0.5) return [later(3_000, 'guard'), later(9_000, change)];
+  return [];
 }
 
 function drawAction(random: Random, busyMs: number): ClientAction {

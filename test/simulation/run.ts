@@ -15,7 +15,7 @@ import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
 import { watchJournal } from './invariants/journal-watch.js';
-import { STREAMS, type ClientAction, type Plan } from './plan.js';
+import { PREPARED_MS, STREAMS, type ClientAction, type Plan } from './plan.js';
 import { createSimulatedClock } from './simulated-clock.js';
 import { openWorld, type World } from './world.js';
 
@@ -48,7 +48,7 @@ const VARIABLES = {
   RATE_LIMIT_AGENT: '1000000',
   RATE_LIMIT_AGENT_WRITES: '1000000',
   FACADE_HOLD_MS: '4000',
-  PREPARED_SECONDS: '15',
+  PREPARED_SECONDS: String(PREPARED_MS / 1_000),
 };
 const JOURNAL_LOOKS = 4;
 const DEEPEST_REORGANISATION = 20;
@@ -226,6 +226,7 @@ async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: 
     if (kind === 'guard') return native?.guard(choose, guard);
     if (kind === 'amend') return native?.amend(choose, anotherPrice);
     if (kind === 'resume') return native?.resume(choose, isBuy);
+    if (kind === 'abandon' && choose(2) === 1) return native?.rest({ isLong: isBuy, size, price, fate: 'left' });
     const fate = kind === 'abandon' ? 'left' : kind === 'starve' ? 'starved' : 'sent';
     return native?.open({ isLong: isBuy, size, copies, fate });
   }
@@ -234,7 +235,7 @@ async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: 
   if (kind === 'cancel') return facade?.cancel(choose);
   if (kind === 'close' || kind === 'close-twice') return facade?.close({ isBuy, size, times });
   if (kind === 'guard') return facade?.guard(guard);
-  if (kind === 'modify') return facade?.modify(choose, anotherPrice);
+  if (kind === 'modify') return facade?.modify(choose, { price: anotherPrice, size: isBuy ? null : size });
   if (kind === 'leverage') return facade?.setLeverage(2 + Math.floor(choice * 18));
   if (kind === 'schedule') return facade?.scheduleCancel(6_000 + Math.floor(choice * 10_000));
   return facade?.open({ isBuy, size, copies });

@@ -15,7 +15,11 @@ export interface FacadeBot {
   close(options: { readonly isBuy: boolean; readonly size: string; readonly times: number }): Promise<void>;
   /** Sets a take profit or a stop loss for all of its position. */
   guard(options: { readonly isProfit: boolean; readonly distance: number }): Promise<void>;
-  modify(choose: (count: number) => number, price: (isBuy: boolean) => string): Promise<void>;
+  /** `size`: null keeps it; another one cannot be changed in place. */
+  modify(
+    choose: (count: number) => number,
+    to: { readonly price: (isBuy: boolean) => string; readonly size: string | null },
+  ): Promise<void>;
   cancel(choose: (count: number) => number): Promise<void>;
   setLeverage(leverage: number): Promise<void>;
   scheduleCancel(inMs: number): Promise<void>;
@@ -66,6 +70,13 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
 
   const info = (type: string, fields: object): Promise<HttpAnswer | null> =>
     postJson(clock, `${anyUrl()}/hl/${slug}/info`, { type, user: trader.address, ...fields });
+
+  /** Above 0 for a long one. */
+  async function position(): Promise<number> {
+    const answer = await info('clearinghouseState', {});
+    const { assetPositions = [] } = (answer?.body ?? {}) as { assetPositions?: { position: { szi: string } }[] };
+    return Number(assetPositions[0]?.position.szi ?? 0);
+  }
 
   /** A bot that lost an answer asks for the order by its own id. */
   async function lookUp(request: ClientRequest): Promise<void> {
@@ -140,13 +151,14 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       changeable.push({ request: await place('rest', asked), order: asked });
     },
     async close({ isBuy, size, times }) {
-      const closing = { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, r: true, t: { limit: { tif: 'Ioc' } } };
+      const held = await position();
+      const [buys, s] = held === 0 ? [isBuy, size] : [held < 0, String(Math.abs(held))];
+      // Without a position it opens one.
+      const closing = { b: buys, p: buys ? LIMIT.buy : LIMIT.sell, s, r: held !== 0, t: { limit: { tif: 'Ioc' } } };
       await Promise.all(Array.from({ length: times }, () => place('close', closing)));
     },
     async guard({ isProfit, distance }) {
-      const answer = await info('clearinghouseState', {});
-      const { assetPositions = [] } = (answer?.body ?? {}) as { assetPositions?: { position: { szi: string } }[] };
-      const held = Number(assetPositions[0]?.position.szi ?? 0);
+      const held = await position();
       if (held === 0) return;
       const isLong = held > 0;
       const triggerPx = String(Math.round(START_PRICE * (isProfit === isLong ? 1 + distance : 1 - distance)));
@@ -154,7 +166,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       const level = { b: !isLong, p: isLong ? LIMIT.sell : LIMIT.buy, s: String(Math.abs(held)), r: true, t: { trigger } };
       changeable.push({ request: await place('guard', level), order: level });
     },
-    async modify(choose, price) {
+    async modify(choose, { price, size }) {
       const chosen = changeable[choose(changeable.length)];
       if (chosen === undefined) return;
       const cloid = nextCloid();
@@ -162,7 +174,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       const changed =
         'trigger' in t
           ? { ...chosen.order, t: { trigger: { ...t.trigger, triggerPx: moved(t.trigger.triggerPx) } } }
-          : { ...chosen.order, p: price(chosen.order.b) };
+          : { ...chosen.order, p: price(chosen.order.b), s: size ?? chosen.order.s };
       const request = record.request({ client: name, api: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind: 'modify' });
       note(request, await act({ type: 'modify', oid: chosen.request.id, order: order({ ...changed, c: cloid }) }, 'modify'));
       changeable.push({ request, order: changed });

@@ -17,7 +17,7 @@ export interface NativeBot {
   /** A take profit or a stop loss as an order of its own. */
   guard(choose: (count: number) => number, options: { readonly isProfit: boolean; readonly distance: number }): Promise<void>;
   amend(choose: (count: number) => number, price: (isLong: boolean) => string): Promise<void>;
-  rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string }): Promise<void>;
+  rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string; readonly fate?: Fate }): Promise<void>;
   cancel(choose: (count: number) => number): Promise<void>;
   close(choose: (count: number) => number, times: number): Promise<void>;
 }
@@ -186,9 +186,9 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       const answer = await call('updateOrder', 'PATCH', `/orders/${chosen.id}`, { price: next });
       await send(note(chosen.request, answer).transaction, undefined);
     },
-    async rest({ isLong, size, price }) {
+    async rest({ isLong, size, price, fate }) {
       const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'limit', size, price, leverage: '10' };
-      const { request, id } = await place('rest', order);
+      const { request, id } = await place('rest', order, 1, fate);
       if (id !== null) resting.push({ request, id, isLong, price });
     },
     async cancel(choose) {

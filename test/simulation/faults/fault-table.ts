@@ -33,14 +33,15 @@ export const FAULT_TABLE = {
   'rpc-silence': { forMs: [500, 12_000], amount: [0, 0] },
   'rpc-stale-head': { forMs: [2_000, 15_000], amount: [1, 8] },
   // Longer than a doubted count is doubted, and by more than is believed at once.
-  'rpc-wrong-count': { forMs: [1_000, 45_000], amount: [-3, 9] },
+  'rpc-wrong-count': { forMs: [1_000, 60_000], amount: [-3, 9] },
   'rpc-forgets': { forMs: [500, 8_000], amount: [0, 0] },
   'rpc-answer-lost': { forMs: [500, 10_000], amount: [0, 0] },
   'rpc-underpriced': { forMs: [500, 45_000], amount: [0, 0] },
   'mining-stops': { forMs: [1_000, 15_000], amount: [0, 0] },
   'fee-spike': { forMs: [1_000, 15_000], amount: [5, 60] },
   reorganisation: { forMs: [0, 0], amount: [1, 20] },
-  'oracle-silent': { forMs: [1_000, 20_000], amount: [0, 0] },
+  // Up to longer than a request may stay open.
+  'oracle-silent': { forMs: [1_000, 30_000], amount: [0, 0] },
   'oracle-late': { forMs: [2_000, 15_000], amount: [1_000, 9_000] },
   'oracle-refuses': { forMs: [1_000, 10_000], amount: [0, 0] },
   'oracle-twice': { forMs: [3_000, 20_000], amount: [0, 0] },

@@ -23,7 +23,7 @@ export interface FaultState {
   applied(): readonly FaultKind[];
   /** Replicas that could not be started again, and the like. */
   failures(): readonly string[];
-  /** `kind in state`: each state in which a lane was when a fault began. */
+  /** `fault kind state`: each state in which a lane was when a fault began. */
   met(): readonly string[];
 }
 
@@ -234,7 +234,7 @@ export function injectFaults(
     const undo = await BEGIN[fault.kind](fault);
     if (undo === null) return;
     applied.push(fault.kind);
-    for (const state of states) met.push(`${fault.kind} in ${state}`);
+    for (const state of states) met.push(`fault ${fault.kind} ${state}`);
     open.set(fault, undo);
     clock.after(Math.max(1, now + fault.forMs - scheduler.now()), () => track(end(fault)));
   }
