@@ -5,8 +5,16 @@ import type { SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import type { Clock } from '../core/ports/clock.js';
-import { BLOCKED_EXITS, careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
-import { givenRules, type RuleSettings } from '../core/config/rules.js';
+import {
+  BLOCKED_EXITS,
+  careQuota,
+  dayStart,
+  exitQuota,
+  nextDay,
+  type RelayRules,
+  givenRules,
+  type RuleSettings,
+} from '../core/domain/relay/guardrails.js';
 import type { UsedQuota } from '../core/observability/alerts/raise.js';
 import type { RulesStore } from '../core/ports/stores/rules.js';
 

@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { describeOrder, tradeSize } from '../account/describe-order.js';
 import { getOrder } from '../account/list-orders.js';
 import { absolute, compare, decimal, formatDecimal, round, subtract, type Decimal } from '../domain/decimal.js';
-import { levelOf } from '../domain/level.js';
+import { levelOf } from '../domain/order-machine.js';
 import type { Level } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';

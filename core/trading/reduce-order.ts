@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import type { ListedPosition } from '../ports/stores/account.js';
 import { tradeSize } from '../account/describe-order.js';
 import { add, compare, round, subtract, ZERO, type Decimal } from '../domain/decimal.js';
-import { LEVEL_OF_TYPE, levelOf } from '../domain/level.js';
+import { LEVEL_OF_TYPE, levelOf } from '../domain/order-machine.js';
 import type { Level } from '../domain/chain-event.js';
 import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';

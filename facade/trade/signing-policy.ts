@@ -8,11 +8,9 @@ import type { Store } from '../../core/ports/store.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
 import { ACTIONS } from '../actions/index.js';
 import { isTradeType, type TradeAction } from '../actions/trade.js';
-import { readEnvelope, type Envelope } from '../envelope.js';
-import { actionHash } from '../signing/action-hash.js';
-import { decodeAction, type Decoded } from '../signing/canonical.js';
+import { readEnvelope, type Envelope, decodeAction, type Decoded } from '../signing/read-body.js';
+import { actionHash, createPhantomDigest } from '../signing/l1-signature.js';
 import { readOrderedJson } from '../signing/ordered-json.js';
-import { createPhantomDigest } from '../signing/phantom-agent.js';
 import { deriveCalls, namesTarget } from './derive-calls.js';
 import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
 

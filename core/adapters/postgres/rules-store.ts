@@ -1,6 +1,16 @@
 import type { Knex } from 'knex';
-import { accessRefusal, dayStart, guardRefusal, minuteAgo, type RelayRules } from '../../domain/relay/guardrails.js';
-import { GuardrailError, mergeRules, readRules, type GivenRules, type RuleSet, type StoredRules } from '../../config/rules.js';
+import {
+  accessRefusal,
+  dayStart,
+  guardRefusal,
+  minuteAgo,
+  type RelayRules,
+  GuardrailError,
+  mergeRules,
+  readRules,
+  type GivenRules,
+} from '../../domain/relay/guardrails.js';
+import type { RuleSet, StoredRules } from '../../config/rules.js';
 import type { GuardQuestion, OpeningGuard, RulesStore, RulesWithFacts } from '../../ports/stores/rules.js';
 import { LOCKS_NOTHING, type StatementBatcher } from './statement-batcher.js';
 import { statement } from './statement.js';
