@@ -102,9 +102,9 @@ export function restingLevel(known: KnownOrder): RestingLevel | null {
 }
 
 /** Position sizes have more decimals than order sizes may have; a smaller difference counts as equal. */
-export const HAIR = decimal(1n, SIZE_DECIMALS);
+export const SIZE_TOLERANCE = decimal(1n, SIZE_DECIMALS);
 
-export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), HAIR) < 0;
+export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), SIZE_TOLERANCE) < 0;
 
 export const shownSize = (held: Decimal): string => formatDecimal(round(held, SIZE_DECIMALS, 'down'));
 
