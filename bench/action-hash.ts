@@ -1,6 +1,6 @@
 import { createLogger } from '../core/adapters/telemetry/log.js';
 import { loadCrypto } from '../core/adapters/crypto/load-crypto.js';
-import { packMessage, type Packable } from '../facade/signing/action-hash.js';
+import { packMessage, type Packable } from '../facade/signing/l1-signature.js';
 import { readOrderedJson } from '../facade/signing/ordered-json.js';
 import { packByHand } from '../test/harness/hyperliquid/message-packer.js';
 import { order, orderAction } from '../test/harness/hyperliquid/exchange.js';

@@ -3,7 +3,7 @@ import type { Recover, RecoverableSignature } from '../core/access/signature.js'
 import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/types.js';
 import { MISTAKES, type Misfit } from './signing/mistakes.js';
-import { packMessage } from './signing/action-hash.js';
+import { packMessage } from './signing/l1-signature.js';
 
 export interface Patient extends Omit<Misfit, 'keccak' | 'chainId'> {
   readonly signature: RecoverableSignature;

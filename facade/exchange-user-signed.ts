@@ -3,7 +3,7 @@ import type { Gateway, Venue } from '../core/gateway.js';
 import type { Address } from '../core/types.js';
 import type { ActionRow } from './actions/action-row.js';
 import { admitAction, refusalOf, type OnCounted } from './admit-action.js';
-import type { Envelope } from './envelope.js';
+import type { Envelope } from './signing/read-body.js';
 import { DONE, nonceText, refused, TEXTS, type ExchangeReply } from './reply.js';
 import { multiSigDigests, readUserSigned, userSignedDigest, type UserSigned } from './signing/user-signed.js';
 

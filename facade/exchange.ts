@@ -9,13 +9,11 @@ import { ACTIONS } from './actions/index.js';
 import { countedItems, isTradeType, itemsOf, opensRisk, type TradeAction, type TradeContext, type TradeHandlers } from './actions/trade.js';
 import { admitAction, findSigner, refusalOf, traderCaller, type OnCounted, type Weight, weighAction } from './admit-action.js';
 import { diagnose } from './doctor.js';
-import { readEnvelope, type Envelope } from './envelope.js';
+import { readEnvelope, type Envelope, asSentOnly, decodeAction, type Decoded } from './signing/read-body.js';
 import { createUserSignedExchange } from './exchange-user-signed.js';
 import { DONE, notDelegatedText, refused, TEXTS, type ExchangeReply } from './reply.js';
-import { asSentOnly, decodeAction, type Decoded } from './signing/canonical.js';
-import { UnpackableError } from './signing/action-hash.js';
+import { UnpackableError, createRecoverSigners, type SignerCandidate } from './signing/l1-signature.js';
 import { writeOrderedJson, type Json, readOrderedJson, type JsonObject } from './signing/ordered-json.js';
-import { createRecoverSigners, type SignerCandidate } from './signing/phantom-agent.js';
 import type { Window } from '../core/access/limits.js';
 import { JSON_TYPE, type Answer, type Endpoint } from './endpoint.js';
 

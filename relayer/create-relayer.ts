@@ -52,8 +52,8 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const lanes = new Map<Address, Lane>();
   const addresses = wallets.map(({ address }) => address);
 
-  const board = createWalletModes({ store: switches, slug, clock, log });
-  const walletMode = (wallet: Address): WalletMode => board.of(wallet);
+  const modes = createWalletModes({ store: switches, slug, clock, log });
+  const walletMode = (wallet: Address): WalletMode => modes.of(wallet);
   const walletFor = createAssignment({ slug, addresses, store, moves: switches, walletMode, delegateOf, clock });
   /** A clause without a full stop: it becomes part of a refusal's reason. */
   const hold = (wallet: Address): string | null => {
@@ -106,12 +106,12 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   return {
     start() {
       // The stored switches are read first: a relayer that was paused before a restart stays paused.
-      void board.start().then(startLanes);
+      void modes.start().then(startLanes);
     },
     wallets: () => [...addresses].sort((a, b) => Number(walletMode(a).isRetiring) - Number(walletMode(b).isRetiring)),
     walletFor,
     walletMode,
-    lookAtSwitches: () => board.refresh(),
+    lookAtSwitches: () => modes.refresh(),
     dailyBudget: () => parts.dailyBudget ?? 'unlimited',
     areDrillsAllowed: () => areDrillsAllowed,
     async send({ isOnce = false, ...request }) {
@@ -129,12 +129,12 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     lanes: () => Promise.all(addresses.map((wallet) => store.lane(slug, wallet))),
     onHead: () => lanes.forEach((lane) => lane.look()),
     onDue({ askedAt, due }) {
-      board.take(due.switches, askedAt);
+      modes.take(due.switches, askedAt);
       for (const wallet of due.busyWallets) lanes.get(wallet)?.hasJobs();
     },
     async stop() {
       isStopped = true;
-      board.stop();
+      modes.stop();
       await Promise.all([...lanes.values()].map((lane) => lane.stop()));
       for (const { job, finish } of [...waiting.values()]) finish(job);
     },
@@ -177,7 +177,7 @@ interface WalletModes {
 /** Pause between two tries while the switches cannot be read at the start. */
 const AGAIN_MS = 1_000;
 
-interface BoardOptions {
+interface WalletModesOptions {
   /** Null: there are no switches, and every wallet runs. */
   readonly store: SwitchStore | null;
   readonly slug: ChainSlug;
@@ -185,7 +185,7 @@ interface BoardOptions {
   readonly log: Logger;
 }
 
-function createWalletModes({ store, slug, clock, log }: BoardOptions): WalletModes {
+function createWalletModes({ store, slug, clock, log }: WalletModesOptions): WalletModes {
   const stopping = new AbortController();
   let switches: readonly RelaySwitch[] = [];
   /** When the query was sent that brought the current switches. */

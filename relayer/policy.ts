@@ -4,9 +4,16 @@ import { CALL_NATURES, WRITE_FUNCTIONS, type CallNature } from '../core/chains/d
 import type { SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
-import type { Clock } from '../core/ports/clock.js';
-import { BLOCKED_EXITS, careQuota, dayStart, exitQuota, nextDay, type RelayRules } from '../core/domain/relay/guardrails.js';
-import { givenRules, type RuleSettings } from '../core/config/rules.js';
+import {
+  BLOCKED_EXITS,
+  careQuota,
+  dayStart,
+  exitQuota,
+  nextDay,
+  type RelayRules,
+  givenRules,
+  type RuleSettings,
+} from '../core/domain/relay/guardrails.js';
 import type { UsedQuota } from '../core/observability/alerts/raise.js';
 import type { RulesStore } from '../core/ports/stores/rules.js';
 
@@ -106,20 +113,14 @@ export type SigningGuard = (job: RelayJob, nature: JobNature) => Promise<Refusal
 export interface SigningGuardOptions {
   readonly store: Pick<RulesStore, 'before'>;
   readonly rules: RuleSettings;
-  readonly clock: Clock;
   /** Raises the alert about a used quota. */
   readonly onQuota: (trader: Address, reached: UsedQuota) => Promise<void>;
 }
 
-/** How long a trader without limits is cached as such; openings were already checked by the newest rules when they were stored. */
-const REMEMBER_MS = 1_000;
-const MOST_REMEMBERED = 10_000;
-
 /** Checks the operator's rules again before the signature. One lane sends for a trader, so earlier jobs are already counted. */
-export function createSigningGuard({ store, rules: settings, clock, onQuota }: SigningGuardOptions): SigningGuard {
-  const freeSince = new Map<Address, number>();
+export function createSigningGuard({ store, rules: settings, onQuota }: SigningGuardOptions): SigningGuard {
   return async ({ trader, chain, id, createdAt }, nature) => {
-    if (trader === null || clock.now() - (freeSince.get(trader) ?? -Infinity) < REMEMBER_MS) return null;
+    if (trader === null) return null;
     const { rules, transactions, holds } = await store.before({
       chain,
       trader,
@@ -127,9 +128,6 @@ export function createSigningGuard({ store, rules: settings, clock, onQuota }: S
       given: givenRules(settings, trader),
       since: dayStart(createdAt),
     });
-    if (freeSince.size >= MOST_REMEMBERED) freeSince.clear();
-    if (isFree(rules)) freeSince.set(trader, clock.now());
-    else freeSince.delete(trader);
     const isBlocked = rules.access === 'blocked';
     // Positions that a blocked trader opened with its own wallet are not relayed, not even their closes.
     const refusal = nature === 'opens' || (isBlocked && !holds) ? accessRefusal(rules) : null;
@@ -141,9 +139,6 @@ export function createSigningGuard({ store, rules: settings, clock, onQuota }: S
     return quotaRefusal(reached);
   };
 }
-
-const isFree = ({ access, reduceOnly, dailyTransactions }: RelayRules): boolean =>
-  access === 'allowed' && !reduceOnly && dailyTransactions === null;
 
 /** Limits by nature, derived from the quota of openings: transactions of every nature count towards each of them. */
 const QUOTAS: Readonly<Record<JobNature, (dailyTransactions: number) => number>> = {

@@ -3,7 +3,7 @@ import { GatewayError } from '../core/errors.js';
 import { MAX_JSON_ITEMS, readStrictJson } from '../http/strict-json.js';
 import { ACTIONS } from '../facade/actions/index.js';
 import { INFO_TYPES } from '../facade/info/info-handler.js';
-import { decodeAction } from '../facade/signing/canonical.js';
+import { decodeAction } from '../facade/signing/read-body.js';
 import { readOrderedJson, type JsonObject } from '../facade/signing/ordered-json.js';
 import { readFrame } from '../facade/ws/frames.js';
 import { findSubscription, SUBSCRIPTION_NAMES } from '../facade/ws/subscriptions.js';

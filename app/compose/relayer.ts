@@ -94,7 +94,6 @@ export function composeRelayer(
       guard: createSigningGuard({
         store: store.rules,
         rules: facade.rules,
-        clock,
         onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
       }),
       ...createSigningPolicy({ store, chain, crypto, flattens: facade.flattens, clock }),

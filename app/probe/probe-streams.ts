@@ -6,7 +6,7 @@ import { EVENT_NAMES } from '../../core/adapters/backend/wire-shape.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import { differs, few, ok, unreachable, type Looker, type Outcome, type Probe } from './look.js';
-import { subscribeToHeads } from '../../core/adapters/evm/head-subscription.js';
+import { subscribeToHeads } from '../../core/adapters/evm/viem-chain.js';
 import type { BlockHead } from '../../core/types.js';
 import type { ChainConfig } from './probe-node.js';
 

@@ -5,7 +5,7 @@ import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { activeCollaterals } from '../domain/market.js';
 import type { Address } from '../types.js';
-import { givenRules } from '../config/rules.js';
+import { givenRules } from '../domain/relay/guardrails.js';
 import { answerOf, CLAIM_TRIES, readAgentState, standsInTheWay } from './agent-status.js';
 import { freshDelegate } from './delegation.js';
 import type { AgentApproval, ApprovalOutcome } from '../ports/stores/signers.js';

@@ -3,7 +3,7 @@ import { figuresOf } from '../domain/interpret-executions.js';
 import { type MarketConfig, type PricePoint, marketName } from '../domain/market.js';
 import { liquidationPrice } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
-import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
+import { pnlPercentP, rawPnl } from '../domain/pricing/fees.js';
 import { markIn } from '../domain/pricing/exposure.js';
 import { E18, E8, HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RuleSettings } from './rules.js';
+import type { RuleSettings } from '../domain/relay/guardrails.js';
 import type { Address } from '../types.js';
 
 /** Handling of a stop loss that the contract would move nearer: accept the moved one, or refuse the order. */

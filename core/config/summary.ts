@@ -4,7 +4,7 @@ import { BESIDE_THE_POOL, sslModeOf } from './database.js';
 import { redactUrl } from '../observability/redact.js';
 import type { RelayerConfig } from './relayer.js';
 import { NO_REFERRERS, type Referrers } from '../trading/order-variables.js';
-import type { RuleSettings } from './rules.js';
+import type { RuleSettings } from '../domain/relay/guardrails.js';
 
 /** A readable summary of the settings. URLs are reduced to their host, secrets are omitted. */
 export function configSummary(config: Config, walletsOf: (relayer: RelayerConfig) => readonly string[]): string {

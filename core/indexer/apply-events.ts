@@ -26,8 +26,7 @@ import {
   type OrderRef,
 } from '../ports/stores/tracking.js';
 import { type Linked, createBook, isUnplaced, type Book, type LinkInput, type Step } from './link-book.js';
-import { foldOrder } from '../domain/order-machine.js';
-import { placeAfter, shapeOfEvent } from '../domain/level.js';
+import { foldOrder, placeAfter, shapeOfEvent } from '../domain/order-machine.js';
 import { levelChanges, levelRefs, setsLevel } from './link-levels.js';
 
 const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();

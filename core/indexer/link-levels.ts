@@ -11,8 +11,7 @@ import {
   type PositionEdited,
   type TradeFigures,
 } from '../domain/chain-event.js';
-import { fillOf } from '../domain/order-machine.js';
-import { isLevelEvent, levelKey } from '../domain/level.js';
+import { fillOf, isLevelEvent, levelKey } from '../domain/order-machine.js';
 import type { Order } from '../domain/order.js';
 import { positionSizeCollateral } from '../domain/pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../domain/pricing/execution-price.js';

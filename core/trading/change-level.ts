@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { describeOrder, tradeSize } from '../account/describe-order.js';
 import { getOrder } from '../account/list-orders.js';
 import { absolute, compare, decimal, formatDecimal, round, subtract, type Decimal } from '../domain/decimal.js';
-import { levelOf } from '../domain/level.js';
+import { levelOf } from '../domain/order-machine.js';
 import type { Level } from '../domain/chain-event.js';
 import type { Order } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
@@ -102,9 +102,9 @@ export function restingLevel(known: KnownOrder): RestingLevel | null {
 }
 
 /** Position sizes have more decimals than order sizes may have; a smaller difference counts as equal. */
-export const HAIR = decimal(1n, SIZE_DECIMALS);
+export const SIZE_TOLERANCE = decimal(1n, SIZE_DECIMALS);
 
-export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), HAIR) < 0;
+export const isWhole = (size: Decimal, held: Decimal): boolean => compare(absolute(subtract(size, held)), SIZE_TOLERANCE) < 0;
 
 export const shownSize = (held: Decimal): string => formatDecimal(round(held, SIZE_DECIMALS, 'down'));
 

@@ -15,7 +15,7 @@ import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, type MarketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
 import { markIn } from '../domain/pricing/exposure.js';
-import { clampStopLoss } from '../domain/pricing/pnl.js';
+import { clampStopLoss } from '../domain/pricing/fees.js';
 import { GatewayError } from '../errors.js';
 import type { Venue, Gateway } from '../gateway.js';
 import type { Address, Hex } from '../types.js';

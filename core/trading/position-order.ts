@@ -8,7 +8,7 @@ import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
 import { PriceRangeError } from '../domain/pricing/exposure.js';
 import { positionSizeCollateral, tokensAtOpen } from '../domain/pricing/size.js';
-import { clampStopLoss } from '../domain/pricing/pnl.js';
+import { clampStopLoss } from '../domain/pricing/fees.js';
 import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import { PRICE_DECIMALS, currentPrice } from './order-request.js';

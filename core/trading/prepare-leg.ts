@@ -8,9 +8,8 @@ import { marketName } from '../domain/market.js';
 import type { PositionFigures } from './find-position.js';
 import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening, invalid } from './order-request.js';
 import { decimal, formatDecimal, round } from '../domain/decimal.js';
-import { tradingFee } from '../domain/pricing/fees.js';
+import { tradingFee, pnlPercentP, rawPnl } from '../domain/pricing/fees.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
-import { pnlPercentP, rawPnl } from '../domain/pricing/pnl.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { prepareClosings, prepareOpening, requireClosable, type Instead, type CheckedDraft, type CheckedOrder } from './prepare-order.js';
 

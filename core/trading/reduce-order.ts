@@ -2,14 +2,14 @@ import type { AgentCaller } from '../access/caller.js';
 import type { ListedPosition } from '../ports/stores/account.js';
 import { tradeSize } from '../account/describe-order.js';
 import { add, compare, round, subtract, ZERO, type Decimal } from '../domain/decimal.js';
-import { LEVEL_OF_TYPE, levelOf } from '../domain/level.js';
+import { LEVEL_OF_TYPE, levelOf } from '../domain/order-machine.js';
 import type { Level } from '../domain/chain-event.js';
 import { checkMarket } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { planClose, prepareClose } from './close-position.js';
 import { exactUnits, invalid, priceUnits, SIZE_DECIMALS, orderMarket, type OrderMarket, type OrderRequest } from './order-request.js';
-import { HAIR, isWhole, notWhole, prepareLevel, shownSize } from './change-level.js';
+import { SIZE_TOLERANCE, isWhole, notWhole, prepareLevel, shownSize } from './change-level.js';
 import { prepareClosings, type CheckedOrder, type Closing } from './prepare-order.js';
 
 /**
@@ -77,10 +77,10 @@ function partsOf(size: Decimal, opposite: Reduction['opposite'], market: OrderMa
     // The remainder may have more decimals than an order; rounded down so that no more than requested is closed.
     parts.push({ listed, size: isAll ? undefined : round(left, SIZE_DECIMALS, 'down') });
     left = isAll ? subtract(left, held) : ZERO;
-    if (compare(left, HAIR) < 0) break;
+    if (compare(left, SIZE_TOLERANCE) < 0) break;
   }
   const [first, ...others] = parts;
-  if (first === undefined || compare(left, HAIR) >= 0) throw tooMuch(opposite, market);
+  if (first === undefined || compare(left, SIZE_TOLERANCE) >= 0) throw tooMuch(opposite, market);
   if (parts.length > MAX_POSITIONS) throw unsupported(`An order closes at most ${MAX_POSITIONS} positions; send several.`);
   return [first, ...others];
 }

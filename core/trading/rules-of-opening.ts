@@ -1,12 +1,12 @@
 import type { Translation } from '../domain/relay/exchange-order.js';
 import type { AgentCaller } from '../access/caller.js';
-import { guardRefusal, nextDay, type GuardRefusal, type RelayRules } from '../domain/relay/guardrails.js';
+import { guardRefusal, nextDay, type GuardRefusal, type RelayRules, ANY, givenRules } from '../domain/relay/guardrails.js';
 import { collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { OpenTerms } from '../domain/intent.js';
 import type { Order } from '../domain/order.js';
 import type { Address } from '../types.js';
-import { ANY, givenRules, type RuleSet, type StoredRules } from '../config/rules.js';
+import type { RuleSet, StoredRules } from '../config/rules.js';
 import { alertQuota } from '../observability/alerts/raise.js';
 import type { GuardQuestion, OpeningGuard, RulesWithFacts } from '../ports/stores/rules.js';
 import { decimal, formatDecimal, round } from '../domain/decimal.js';

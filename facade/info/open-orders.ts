@@ -1,6 +1,6 @@
 import { collateralOf } from '../../core/account/describe-order.js';
 import type { ListedPosition } from '../../core/ports/stores/account.js';
-import { levelOf } from '../../core/domain/level.js';
+import { levelOf } from '../../core/domain/order-machine.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { PositionState } from '../../core/domain/position.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';

@@ -2,7 +2,7 @@ import type { Address } from '../../core/types.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { describeOrder } from '../../core/account/describe-order.js';
 import { decimal, divideInteger, floorToLot, formatDecimal, toUnits } from '../../core/domain/decimal.js';
-import { levelOf } from '../../core/domain/level.js';
+import { levelOf } from '../../core/domain/order-machine.js';
 import type { Level } from '../../core/domain/chain-event.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';

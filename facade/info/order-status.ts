@@ -1,4 +1,4 @@
-import { levelOf } from '../../core/domain/level.js';
+import { levelOf } from '../../core/domain/order-machine.js';
 import { isSettled, type Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
 import { childPlace, type ChildPlace } from '../trade/plan/find-target.js';

@@ -1,7 +1,18 @@
 import type { Keccak } from '../../core/access/signature.js';
-import { actionHash, hashedBytes, join, uint64, vaultBytes, type HashExtras, packMessage, type Packable } from './action-hash.js';
+import {
+  actionHash,
+  hashedBytes,
+  join,
+  uint64,
+  vaultBytes,
+  packMessage,
+  type Packable,
+  createPhantomDigest,
+  L1_DOMAIN,
+  NETWORK_WORDS,
+} from './l1-signature.js';
+import type { HashExtras } from './read-body.js';
 import { isArray, isObject, writeOrderedJson, type Json } from './ordered-json.js';
-import { createPhantomDigest, L1_DOMAIN, NETWORK_WORDS } from './phantom-agent.js';
 
 /** An action with an unknown signer, as it should have been signed. */
 export interface Misfit {

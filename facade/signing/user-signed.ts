@@ -1,7 +1,8 @@
+import { wordOf, actionHash, join } from './l1-signature.js';
+import type { HashExtras } from './read-body.js';
 import { bytesToHex, hexToBytes } from 'viem/utils';
 import type { Keccak } from '../../core/access/signature.js';
 import { GatewayError, type Issue } from '../../core/errors.js';
-import { actionHash, join, type HashExtras } from './action-hash.js';
 import type { Json, JsonObject } from './ordered-json.js';
 
 const FIELD_TYPES = ['string', 'address', 'bool', 'uint32', 'uint64', 'bytes', 'bytes32'] as const;
@@ -82,11 +83,6 @@ const READERS: Readonly<Record<FieldType, Read>> = {
 };
 
 const encoder = new TextEncoder();
-
-/** A 32-byte word of EIP-712. */
-export function wordOf(value: bigint): Uint8Array {
-  return hexToBytes(`0x${value.toString(16).padStart(64, '0')}`);
-}
 
 /** The digest of a user-signed action, in the domain that the action names. */
 export function userSignedDigest(keccak: Keccak, { name, fields }: UserSignedType, { signatureChainId, values }: UserSigned): Uint8Array {

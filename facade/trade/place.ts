@@ -8,7 +8,7 @@ import { ITEM_TEXTS } from './item-texts.js';
 import { readOrder, type ReadOrder } from './read-order.js';
 import type { TradeWork } from './trade-work.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
-import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../core/domain/relay/price-bound.js';
+import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../core/domain/relay/translate-order.js';
 
 type OrderAction = TradeActionOf<'order'>;
 

@@ -8,11 +8,9 @@ import type { Store } from '../../core/ports/store.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
 import { ACTIONS } from '../actions/index.js';
 import { isTradeType, type TradeAction } from '../actions/trade.js';
-import { readEnvelope, type Envelope } from '../envelope.js';
-import { actionHash } from '../signing/action-hash.js';
-import { decodeAction, type Decoded } from '../signing/canonical.js';
+import { readEnvelope, type Envelope, decodeAction, type Decoded } from '../signing/read-body.js';
+import { actionHash, createPhantomDigest } from '../signing/l1-signature.js';
 import { readOrderedJson } from '../signing/ordered-json.js';
-import { createPhantomDigest } from '../signing/phantom-agent.js';
 import { deriveCalls, namesTarget } from './derive-calls.js';
 import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
 
@@ -24,9 +22,6 @@ interface Approval {
   readonly agent: Address;
   readonly endsAt: number | null;
 }
-
-/** Cached approvals; an agent sends many actions under one. */
-const MOST_KEPT = 10_000;
 
 /** A stored body, read as the exchange reads it when it arrives. */
 interface SignedBody {
@@ -118,7 +113,6 @@ function createMultipliers({ facade }: Store, slug: ChainSlug, clock: Clock): ()
  */
 export function createVerifyAction({ keccak, recover }: Crypto, read: ReadBody = createBodyReader()): VerifyAction {
   const digest = createPhantomDigest(keccak);
-  const approvals = new Map<string, Approval | null>();
   const verified = new WeakMap<SignedAction, string | null>();
 
   function signerOf(action: SignedAction): Address | null {
@@ -141,15 +135,6 @@ export function createVerifyAction({ keccak, recover }: Crypto, read: ReadBody =
     };
   }
 
-  function keptApproval(text: string): Approval | null {
-    const known = approvals.get(text);
-    if (known !== undefined) return known;
-    const read = readable(() => approvalIn(text));
-    if (approvals.size >= MOST_KEPT) approvals.clear();
-    approvals.set(text, read);
-    return read;
-  }
-
   function doubtOf(action: SignedAction): string | null {
     return readable(() => signerOf(action)) === action.signer ? null : 'its signature is not that of its signer';
   }
@@ -160,7 +145,8 @@ export function createVerifyAction({ keccak, recover }: Crypto, read: ReadBody =
     // Reclaimed collateral always goes to the trader, independent of the requester.
     if (doubt !== null || action.signer === action.trader || purpose === 'reclaim') return doubt;
     if (action.approval == null) return 'the approval of its agent is not stored: let the trader approve the agent again';
-    const approval = keptApproval(action.approval);
+    const { approval: text } = action;
+    const approval = readable(() => approvalIn(text));
     if (approval?.trader !== action.trader || approval.agent !== action.signer)
       return 'the approval of its agent is not signed by its trader';
     const hasEnded = purpose === 'action' && approval.endsAt !== null && approval.endsAt <= now;

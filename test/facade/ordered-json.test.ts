@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { GatewayError } from '../../core/errors.js';
-import { plainOf } from '../../facade/signing/canonical.js';
+import { plainOf } from '../../facade/signing/read-body.js';
 import { isOddNumber, readOrderedJson, writeOrderedJson, type Json } from '../../facade/signing/ordered-json.js';
 
 const read = (text: string | Uint8Array): Json => readOrderedJson(typeof text === 'string' ? Buffer.from(text) : text);

@@ -7,12 +7,10 @@ import { loadCrypto } from '../../core/adapters/crypto/load-crypto.js';
 import type { Crypto, RecoverableSignature } from '../../core/access/signature.js';
 import type { Address, Hex } from '../../core/types.js';
 import { ACTIONS } from '../../facade/actions/index.js';
-import { readEnvelope, readWireSignature } from '../../facade/envelope.js';
-import { actionHash, packMessage, UnpackableError } from '../../facade/signing/action-hash.js';
-import { asSentOnly, decodeAction, isSame, type Decoded } from '../../facade/signing/canonical.js';
+import { readEnvelope, readWireSignature, asSentOnly, decodeAction, isSame, type Decoded } from '../../facade/signing/read-body.js';
+import { actionHash, packMessage, UnpackableError, createPhantomDigest, createRecoverSigners } from '../../facade/signing/l1-signature.js';
 import { multiSigDigests, readUserSigned, userSigned, userSignedDigest, type UserSignedType } from '../../facade/signing/user-signed.js';
 import { isObject, readOrderedJson, type Json, type JsonObject } from '../../facade/signing/ordered-json.js';
-import { createPhantomDigest, createRecoverSigners } from '../../facade/signing/phantom-agent.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { packByHand } from '../harness/hyperliquid/message-packer.js';
 

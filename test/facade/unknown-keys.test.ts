@@ -1,4 +1,4 @@
-import { decodeAction } from '../../facade/signing/canonical.js';
+import { decodeAction } from '../../facade/signing/read-body.js';
 import { readOrderedJson, type JsonObject } from '../../facade/signing/ordered-json.js';
 import { TRADE_SCHEMAS, type TradeType } from '../../facade/actions/trade.js';
 

@@ -4,9 +4,8 @@ import { createRequestDigest, MASTER_TYPES, signingDomain } from '../../core/acc
 import { loadNativeSigning } from '../../core/adapters/crypto/load-crypto.js';
 import type { ChainDefinition } from '../../core/chains/chains.js';
 import { ACTIONS } from '../../facade/actions/index.js';
-import { actionHash } from '../../facade/signing/action-hash.js';
+import { actionHash, createPhantomDigest } from '../../facade/signing/l1-signature.js';
 import { isObject, readOrderedJson, type JsonObject } from '../../facade/signing/ordered-json.js';
-import { createPhantomDigest } from '../../facade/signing/phantom-agent.js';
 import { readUserSigned, userSignedDigest } from '../../facade/signing/user-signed.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { postExchange } from '../harness/hyperliquid/exchange.js';

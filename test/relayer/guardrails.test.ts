@@ -281,7 +281,6 @@ describe('the relayer, before it signs', () => {
     const guard = createSigningGuard({
       store: rules,
       rules: sandbox.gateway.facade.rules,
-      clock: sandbox.gateway.clock,
       onQuota: () => Promise.resolve(),
     });
     // Of a wallet without a sender.

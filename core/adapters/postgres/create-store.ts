@@ -49,7 +49,7 @@ export interface StoreOptions extends DatabaseOptions {
 
 export function createStore({ clock = systemClock, randomBytes = systemRandom, ...options }: StoreOptions): KnexStore {
   const { db, createClient } = reachDatabase(options);
-  const trips = createStatementBatcher(db, clock);
+  const batcher = createStatementBatcher(db, clock);
   const journal = createJournalStore({
     db,
     createClient: () => createClient({ applicationName: 'diamond-gateway journal' }),
@@ -76,19 +76,19 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, .
     candles: withFaults(createCandleStore(db)),
     access: withFaults(createAccessStore(db)),
     spend: withFaults(createSpendStore(db)),
-    relay: withFaults({ ...createRelayStore({ db, trips, leases }) }),
+    relay: withFaults({ ...createRelayStore({ db, batcher, leases }) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db, randomBytes) }),
     metrics: withFaults({ ...createMetricsStore(db, clock) }),
-    rules: withFaults({ ...createRulesStore({ db, trips }) }),
+    rules: withFaults({ ...createRulesStore({ db, batcher }) }),
     switches: withFaults({ ...createSwitchStore(db) }),
     exchange: withFaults({ ...createExchangeStore(db) }),
     closingSlippages: withFaults({ ...createClosingSlippageStore(db) }),
     admission: withFaults(createAdmissionStore(db)),
-    signers: withFaults(createSignerStore({ db, trips })),
+    signers: withFaults(createSignerStore({ db, batcher })),
     tracking: withFaults({ ...createTrackingStore({ db, leases }) }),
     account: withFaults({ ...createAccountStore(db) }),
-    orders: withFaults({ ...createOrdersStore({ db, trips }) }),
+    orders: withFaults({ ...createOrdersStore({ db, batcher }) }),
     facade: createFacadeStore(db),
     notifications: withFaults({ ...createNotificationStore(db) }),
     db,

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import { placeOffChain, type Lapsed, type OwnEvent, type Prepared, type Sent } from '../../domain/chain-event.js';
-import { foldOrder } from '../../domain/order-machine.js';
+import { foldOrder, shapeOf } from '../../domain/order-machine.js';
 import type { Order } from '../../domain/order.js';
 import type { StoredOrder } from '../../ports/stores/tracking.js';
 import { appendJournal, journalStatements, type NewJournalEntry } from './journal-rows.js';
@@ -24,7 +24,6 @@ import type { Draft, HandedOut, Placed } from '../../ports/stores/orders.js';
 import { knownById, placeOthers } from './place-order.js';
 import { lockName, unsentOf } from './place-statement.js';
 import { createSpendStore } from './spend-store.js';
-import { shapeOf } from '../../domain/level.js';
 
 /** Order steps that happen off chain. The caller holds the lock of the order's row. */
 

@@ -23,12 +23,12 @@ const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE_O
 /** Orders expired per transaction. */
 const EXPIRED_AT_ONCE = 200;
 
-export function createOrdersStore({ db, trips }: PlaceParts): OrdersStore {
+export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
   const one = async (chain: ChainSlug, condition: string, values: Record<string, unknown>): Promise<KnownOrder | null> =>
     (await knownOrders(db, chain, condition, values))[0] ?? null;
 
   return {
-    place: (draft, others = []) => placeOrders({ db, trips }, draft, others),
+    place: (draft, others = []) => placeOrders({ db, batcher }, draft, others),
     renew: (_chain, id, draft, others = []) => orRefused(() => inTransaction(db, (trx) => renewOrder(trx, id, draft, others))),
     find: (chain, trader, id) => one(chain, 'id = :id and trader = :trader', { id, trader }),
     tagged: (chain, trader, tags) =>

@@ -39,7 +39,7 @@ import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
 export interface PlaceParts {
   readonly db: Knex;
-  readonly trips: StatementBatcher;
+  readonly batcher: StatementBatcher;
 }
 
 /** An order was refused: the transaction of all that belong to it is rolled back. */
@@ -202,8 +202,8 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   return unruled ?? inTransaction(parts.db, (trx) => placeLocked(trx, placing, guard));
 }
 
-const askLocked = <Row>({ trips }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
-  trips.ask<Row>(asked, values, { order: lockName(draft), before: lock(lockName(draft)) });
+const askLocked = <Row>({ batcher }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
+  batcher.ask<Row>(asked, values, { order: lockName(draft), before: lock(lockName(draft)) });
 
 /** Places without rules, which the statement verifies; null, with nothing placed, where there are any. */
 async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {

@@ -1,6 +1,6 @@
 import type { OwnEvent } from '../../domain/chain-event.js';
 import { formatDecimal, type Decimal } from '../../domain/decimal.js';
-import { shapeOf } from '../../domain/level.js';
+import { shapeOf } from '../../domain/order-machine.js';
 import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../ports/stores/orders.js';
 import type { BotOrder, RelayedLeg } from '../../ports/stores/relay.js';

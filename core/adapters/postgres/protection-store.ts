@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { levelKey } from '../../domain/level.js';
+import { levelKey } from '../../domain/order-machine.js';
 import type { KnownProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';

@@ -31,7 +31,7 @@ interface RelayStoreParts extends PlaceParts {
 }
 
 /** Each method is one atomic statement. */
-export function createRelayStore({ db, trips, leases }: RelayStoreParts): RelayStore {
+export function createRelayStore({ db, batcher, leases }: RelayStoreParts): RelayStore {
   const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => ask<Row>(db, asked, values);
   const jobs = async (asked: Statement, values: Values): Promise<RelayJob[]> => (await rows<JobRow>(asked, values)).map(readJob);
   const one = async (asked: Statement, values: Values): Promise<RelayJob> => {
@@ -46,7 +46,7 @@ export function createRelayStore({ db, trips, leases }: RelayStoreParts): RelayS
       return row ? readAction(row) : null;
     },
     actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
-    placeAndQueue: (relayed) => placeRelayed({ db, trips }, relayed),
+    placeAndQueue: (relayed) => placeRelayed({ db, batcher }, relayed),
     async queue(request, at) {
       const [row] = await rows<JobRow>(SQL.QUEUE, queueValues(request, at));
       if (!row) throw new Error('The relay job was not stored.');

@@ -1,6 +1,16 @@
 import type { Knex } from 'knex';
-import { accessRefusal, dayStart, guardRefusal, minuteAgo, type RelayRules } from '../../domain/relay/guardrails.js';
-import { GuardrailError, mergeRules, readRules, type GivenRules, type RuleSet, type StoredRules } from '../../config/rules.js';
+import {
+  accessRefusal,
+  dayStart,
+  guardRefusal,
+  minuteAgo,
+  type RelayRules,
+  GuardrailError,
+  mergeRules,
+  readRules,
+  type GivenRules,
+} from '../../domain/relay/guardrails.js';
+import type { RuleSet, StoredRules } from '../../config/rules.js';
 import type { GuardQuestion, OpeningGuard, RulesStore, RulesWithFacts } from '../../ports/stores/rules.js';
 import { LOCKS_NOTHING, type StatementBatcher } from './statement-batcher.js';
 import { statement } from './statement.js';
@@ -20,12 +30,12 @@ export const RULES_OF = `(
 
 const RULES = statement(`select ${RULES_OF}`);
 
-export function createRulesStore({ db, trips }: { readonly db: Knex; readonly trips: StatementBatcher }): RulesStore {
+export function createRulesStore({ db, batcher }: { readonly db: Knex; readonly batcher: StatementBatcher }): RulesStore {
   const rows = async <Row>(sql: string, values: Record<string, unknown>): Promise<Row[]> =>
     (await db.raw<{ rows: Row[] }>(sql, values as never)).rows;
 
   const rulesOf = async ({ chain, trader }: TraderOnChain, given: GivenRules): Promise<RelayRules> => {
-    const [row] = await trips.ask<{ rules: string | null }>(RULES, { chain, trader }, LOCKS_NOTHING);
+    const [row] = await batcher.ask<{ rules: string | null }>(RULES, { chain, trader }, LOCKS_NOTHING);
     return readRulesOf(row?.rules ?? null, given, { chain, trader });
   };
 

@@ -25,7 +25,7 @@ import { factsOf, readFacts, type FactsRow } from './exchange-sql.js';
 
 export interface SignerStoreOptions {
   readonly db: Knex;
-  readonly trips: StatementBatcher;
+  readonly batcher: StatementBatcher;
 }
 
 /** Floors that no longer have an effect are removed; without one, nonces well before the registration are refused. */
@@ -122,7 +122,7 @@ interface ClaimRow extends AgentRow, KeptRow {
   readonly floor: bigint;
 }
 
-export function createSignerStore({ db, trips }: SignerStoreOptions) {
+export function createSignerStore({ db, batcher }: SignerStoreOptions) {
   return {
     async find(chain: ChainSlug, candidates: readonly Address[]): Promise<Agent | null> {
       const { rows } = await db.raw<{ rows: AgentRow[] }>(`with ${FOUND} select * from found`, { chain, candidates: [...candidates] });
@@ -132,7 +132,7 @@ export function createSignerStore({ db, trips }: SignerStoreOptions) {
       const { chain, candidates, nonce, now, count } = claim;
       const given = { chain, candidates: [...candidates], nonce: nonce.toString(), now, ...count, ...proofValues(claim.proof) };
       const asked = claim.proof ? CLAIM_AND_KEEP : CLAIM;
-      const [row] = await tryAgain(() => trips.ask<ClaimRow>(asked, given, { order: candidates.join() }));
+      const [row] = await tryAgain(() => batcher.ask<ClaimRow>(asked, given, { order: candidates.join() }));
       return verdictOf(row, claim);
     },
     async keep(action: ToKeep): Promise<KeptAction | null> {

@@ -35,7 +35,7 @@ import {
 import * as sql from './tracking-sql.js';
 import { KNOWN_EVENTS, PASS, WAITING } from './tracking-sql.js';
 import type { ChainSlug } from '../../chains/chains.js';
-import { isLevelEvent } from '../../domain/level.js';
+import { isLevelEvent } from '../../domain/order-machine.js';
 import { journalStatements } from './journal-rows.js';
 
 export interface TrackingStoreParts {

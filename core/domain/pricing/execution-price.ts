@@ -1,6 +1,5 @@
-import { tradingFee } from './fees.js';
+import { tradingFee, pnlPercentP, tradeValue } from './fees.js';
 import { CONTRACTS_VERSION, type MarketView, type Moment, type StoredTrade, type TradeAccount, type TraderTerms } from './market-view.js';
-import { pnlPercentP, tradeValue } from './pnl.js';
 import { priceAfterImpact, skewImpactP } from './exposure.js';
 import { collateralToUsd, positionSizeCollateral, positionSizeToken } from './size.js';
 import { E3, pushesUp } from './units.js';

@@ -1,10 +1,9 @@
 import { maxLeverageOf } from '../market.js';
 import { firstReason, type CancelReason } from '../order.js';
 import { closingImpact, type PriceContext } from './execution-price.js';
-import { minGovFee, tradingFee } from './fees.js';
+import { minGovFee, tradingFee, pnlPercentP, tradeValue } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';
 import type { StoredTrade, TradeAccount } from './market-view.js';
-import { pnlPercentP, tradeValue } from './pnl.js';
 import { positionSizeCollateral } from './size.js';
 import { E3, MAX_LEVERAGE, minimum } from './units.js';
 

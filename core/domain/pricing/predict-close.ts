@@ -1,9 +1,8 @@
 import { firstReason, type CancelReason } from '../order.js';
 import { closingImpact, DEFAULT_CLOSING_SLIPPAGE_P, isWithinSlippage, type PriceContext, type PriceImpact } from './execution-price.js';
-import { tradingFee } from './fees.js';
+import { tradingFee, pnlPercentP, tradeValue } from './fees.js';
 import { isLiquidatable, liquidationPrice } from './liquidation.js';
 import type { StoredTrade, TradeAccount } from './market-view.js';
-import { pnlPercentP, tradeValue } from './pnl.js';
 import { positionSizeCollateral } from './size.js';
 import { E18, HUNDRED_PERCENT, maximum, multiplyDivideUp } from './units.js';
 

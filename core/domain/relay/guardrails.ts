@@ -1,3 +1,6 @@
+import { parseDecimal, toUnits } from '../decimal.js';
+import type { Address } from '../../types.js';
+
 /** The operator's limits for a facade trader. Amounts in USD, 1e18; null = no limit. */
 export interface RelayRules {
   readonly access: 'allowed' | 'blocked';
@@ -118,3 +121,73 @@ export const careQuota = (dailyTransactions: number): number => dailyTransaction
 /** Cancels and closes have a further four times the quota, at least a thousand: enough to exit, but a limit for a faulty bot, because the relayer pays for failed transactions. */
 const MIN_EXIT_QUOTA = 1_000;
 export const exitQuota = (dailyTransactions: number): number => dailyTransactions + Math.max(4 * dailyTransactions, MIN_EXIT_QUOTA);
+
+/** Rules as the operator writes them. A missing rule is inherited from the wider set; null means unlimited. */
+export interface RuleSet {
+  readonly access?: RelayRules['access'] | undefined;
+  readonly reduceOnly?: boolean | undefined;
+  /** USD, as text. */
+  readonly maxOpenNotionalUsd?: string | null | undefined;
+  readonly maxDailyLossUsd?: string | null | undefined;
+  readonly ordersPerMinute?: number | null | undefined;
+  readonly dailyTransactions?: number | null | undefined;
+}
+
+/** The trader's rule overrides the chain's, the chain's overrides the general one; stored rules override settings of the same level. */
+export const ANY = '*';
+
+/** Rules from the settings. */
+export interface RuleSettings {
+  readonly rules: RuleSet;
+  /** Null: every trader that is not blocked. */
+  readonly allowed: ReadonlySet<Address> | null;
+  readonly blocked: ReadonlySet<Address>;
+}
+
+export interface GivenRules {
+  /** For all traders. */
+  readonly defaults: RuleSet;
+  /** For this trader. */
+  readonly own: RuleSet;
+}
+
+/** The settings' rules for a trader. A trader on both lists is blocked. */
+export function givenRules({ rules, allowed, blocked }: RuleSettings, trader: Address): GivenRules {
+  const defaults = { ...rules, access: allowed === null ? ('allowed' as const) : ('blocked' as const) };
+  if (blocked.has(trader)) return { defaults, own: { access: 'blocked' } };
+  return { defaults, own: allowed?.has(trader) ? { access: 'allowed' } : {} };
+}
+
+/** Field by field, the narrower overrides the wider; null means unlimited. */
+export function mergeRules(
+  { defaults, own }: GivenRules,
+  rows: readonly { readonly chain: string; readonly trader: string; readonly rules: RuleSet }[],
+  { chain, trader }: { readonly chain: string; readonly trader: string },
+): RuleSet {
+  const row = (where: string, owner: string): RuleSet => rows.find((each) => each.chain === where && each.trader === owner)?.rules ?? {};
+  return { ...defaults, ...row(ANY, ANY), ...row(chain, ANY), ...own, ...row(ANY, trader), ...row(chain, trader) };
+}
+
+const USD_DECIMALS = 18;
+const usd = (text: string | null | undefined): bigint | null => (text == null ? null : toUnits(parseDecimal(text), USD_DECIMALS, 'down'));
+
+/** The merged set in units for computation. */
+export const readRules = (set: RuleSet): RelayRules => ({
+  access: set.access ?? NO_RULES.access,
+  reduceOnly: set.reduceOnly ?? NO_RULES.reduceOnly,
+  maxOpenNotionalUsd: usd(set.maxOpenNotionalUsd),
+  maxDailyLossUsd: usd(set.maxDailyLossUsd),
+  ordersPerMinute: set.ordersPerMinute ?? null,
+  dailyTransactions: set.dailyTransactions ?? null,
+});
+
+/** A rule of the operator rejects an opening; nothing is stored. */
+export class GuardrailError extends Error {
+  override readonly name = 'GuardrailError';
+  readonly refusal: GuardRefusal;
+
+  constructor(refusal: GuardRefusal) {
+    super(`refused by the rule ${refusal.rule}`);
+    this.refusal = refusal;
+  }
+}

@@ -3,7 +3,7 @@ import type { ChainDefinition, ChainSlug } from '../../chains/chains.js';
 import type { Gateway, Venue } from '../../gateway.js';
 import type { Address } from '../../types.js';
 import type { Alerts } from './alerts.js';
-import { GuardrailError } from '../../config/rules.js';
+import { GuardrailError } from '../../domain/relay/guardrails.js';
 import type { RelayStore } from '../../ports/stores/relay.js';
 import type { Metrics } from '../metrics.js';
 import type { Clock } from '../../ports/clock.js';

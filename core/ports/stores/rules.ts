@@ -1,9 +1,9 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { OrderKey } from '../../domain/chain-event.js';
-import type { AskedOpening, GuardFacts, RelayRules } from '../../domain/relay/guardrails.js';
+import type { AskedOpening, GuardFacts, RelayRules, GivenRules } from '../../domain/relay/guardrails.js';
 import type { CollateralUnits } from '../../domain/pricing/market-view.js';
 import type { Address } from '../../types.js';
-import type { GivenRules, StoredRules } from '../../config/rules.js';
+import type { StoredRules } from '../../config/rules.js';
 
 /** Inputs of the rule queries besides the trader. */
 export interface GuardQuestion {

@@ -61,7 +61,7 @@ export interface KnownTag {
   readonly purpose: 'place' | 'replace';
   /** The whole call data, tag included. */
   readonly data: Hex;
-  /** The expected terms on chain; `shapeOf` in `core/domain/level.ts`. */
+  /** The expected terms on chain; `shapeOf` in `core/domain/order-machine.ts`. */
   readonly shape: string;
 }
 

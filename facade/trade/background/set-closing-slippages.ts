@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { isExpired } from '../../../core/domain/agent.js';
-import { currentClosingSlippage } from '../../../core/domain/relay/price-bound.js';
+import { currentClosingSlippage } from '../../../core/domain/relay/translate-order.js';
 import { GatewayError } from '../../../core/errors.js';
 import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { maxLeverageOf, type PricePoint } from '../../../core/domain/market.js';
 import type { ExchangeOrder, NettedTrade, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
-import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/price-bound.js';
+import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/translate-order.js';
 import { minRemainingCollateral } from '../../../core/domain/pricing/fees.js';
 import { marketView, type CollateralUnits } from '../../../core/domain/pricing/market-view.js';
 import { markIn, PriceRangeError } from '../../../core/domain/pricing/exposure.js';

@@ -1,5 +1,5 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import { levelKey, levelOf } from '../../../core/domain/level.js';
+import { levelKey, levelOf } from '../../../core/domain/order-machine.js';
 import type { OrderStatus } from '../../../core/domain/order.js';
 import type { KnownProtection, Protection } from '../../../core/ports/stores/protections.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';

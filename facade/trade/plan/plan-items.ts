@@ -1,13 +1,12 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Order } from '../../../core/domain/order.js';
-import type { GuardRefusal } from '../../../core/domain/relay/guardrails.js';
+import { type GuardRefusal, GuardrailError } from '../../../core/domain/relay/guardrails.js';
 import type { ExchangeOrder, Leg, RefusedTranslation, Translation, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
 import { translateOrder } from '../../../core/domain/relay/translate-order.js';
 import { GatewayError, type ErrorCode, type ErrorDetails } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from '../../../core/ports/stores/exchange.js';
-import { GuardrailError } from '../../../core/config/rules.js';
 import { sizeUsd } from '../../../core/trading/rules-of-opening.js';
 import { withSlot } from './simulation-slots.js';
 import { prepareLeg, type PreparedLeg } from '../../../core/trading/prepare-leg.js';

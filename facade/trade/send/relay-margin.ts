@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { decimal } from '../../../core/domain/decimal.js';
-import { leverageForMargin, type MarginContext } from '../../../core/domain/relay/price-bound.js';
+import { leverageForMargin, type MarginContext } from '../../../core/domain/relay/translate-order.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareLeverage } from '../../../core/trading/change-leverage.js';

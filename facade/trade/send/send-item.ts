@@ -11,7 +11,7 @@ import { isLive } from '../../../core/domain/order.js';
 import { askedLevel, keptPrice } from '../plan/find-target.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
-import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/price-bound.js';
+import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/translate-order.js';
 
 export const CLOID_TAKEN = 'An order with this cloid is still open.';
 

@@ -1,7 +1,7 @@
 import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { OpeningFunds } from '../../../core/ports/stores/orders.js';
 import type { Address } from '../../../core/types.js';
-import { givenRules } from '../../../core/config/rules.js';
+import { givenRules } from '../../../core/domain/relay/guardrails.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 

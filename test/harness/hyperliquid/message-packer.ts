@@ -1,4 +1,4 @@
-import type { Packable } from '../../../facade/signing/action-hash.js';
+import type { Packable } from '../../../facade/signing/l1-signature.js';
 
 /** The range of msgpack integers: signed 64 bits below zero, unsigned above. */
 const MIN_INTEGER = -(2n ** 63n);

@@ -1,10 +1,9 @@
 import { openingImpact, type PriceContext } from '../../../../core/domain/pricing/execution-price.js';
-import { minGovFee, minOpeningCollateral } from '../../../../core/domain/pricing/fees.js';
+import { minGovFee, minOpeningCollateral, clampStopLoss } from '../../../../core/domain/pricing/fees.js';
 import { liquidationThresholdP } from '../../../../core/domain/pricing/liquidation.js';
 import { MAX_OPEN_LOSS_P, openLossP, predictOpen } from '../../../../core/domain/pricing/predict-open.js';
 import { netSkew, PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { positionSizeCollateral, usdToCollateral } from '../../../../core/domain/pricing/size.js';
-import { clampStopLoss } from '../../../../core/domain/pricing/pnl.js';
 import { E3, maximum, minimum } from '../../../../core/domain/pricing/units.js';
 import { TRADERS } from './differential-chain.js';
 import type { ActionPlan } from './differential-plan.js';

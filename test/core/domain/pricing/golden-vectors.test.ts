@@ -5,6 +5,9 @@ import {
   minGovFee,
   minOpeningCollateral,
   tradingFee,
+  clampStopLoss,
+  pnlPercentP,
+  tradeValue,
 } from '../../../../core/domain/pricing/fees.js';
 import { closingImpact } from '../../../../core/domain/pricing/execution-price.js';
 import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
@@ -13,7 +16,6 @@ import { predictIncrease } from './increase.js';
 import { collateralAtLeverage } from '../../../../core/domain/pricing/leverage-update.js';
 import { liquidationPriceFromFees, liquidationThresholdP } from '../../../../core/domain/pricing/liquidation.js';
 import { STANDARD_TERMS } from '../../../../core/domain/pricing/market-view.js';
-import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
 import { predictOpen } from '../../../../core/domain/pricing/predict-open.js';
 import { E3, P10 } from '../../../../core/domain/pricing/units.js';
 import { averageOffsetP, depthImpactP } from '../../../../core/domain/pricing/volume-impact.js';

@@ -4,10 +4,9 @@ import { firstReason, type CancelReason } from '../../../../core/domain/order.js
 import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
 import { effectiveLeverage } from '../../../../core/domain/pricing/leverage-update.js';
 import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from '../../../../core/domain/pricing/execution-price.js';
-import { tradingFee } from '../../../../core/domain/pricing/fees.js';
+import { tradingFee, pnlPercentP, rawPnl } from '../../../../core/domain/pricing/fees.js';
 import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import type { StoredTrade, TradeAccount } from '../../../../core/domain/pricing/market-view.js';
-import { pnlPercentP, rawPnl } from '../../../../core/domain/pricing/pnl.js';
 import { positionSizeCollateral } from '../../../../core/domain/pricing/size.js';
 import { E3, multiplyDivideUp } from '../../../../core/domain/pricing/units.js';
 

@@ -4,7 +4,7 @@ import { effectiveLeverage, predictLeverageUpdate } from '../../../../core/domai
 import { predictIncrease } from './increase.js';
 import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS, type MarketView } from '../../../../core/domain/pricing/market-view.js';
-import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/pnl.js';
+import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/fees.js';
 import { predictOpen, type OpenRequest } from '../../../../core/domain/pricing/predict-open.js';
 import { PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { E18, E3, MAX_LEVERAGE, P10 } from '../../../../core/domain/pricing/units.js';

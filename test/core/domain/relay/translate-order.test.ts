@@ -2,8 +2,7 @@ import fc from 'fast-check';
 import { floorToLot } from '../../../../core/domain/decimal.js';
 import { worstPrice } from '../../../../core/domain/pricing/execution-price.js';
 import type { ExchangeOrder, ExchangeStyle, NettedTrade, TranslationContext } from '../../../../core/domain/relay/exchange-order.js';
-import { boundBy, slippageTo } from '../../../../core/domain/relay/price-bound.js';
-import { translateOrder } from '../../../../core/domain/relay/translate-order.js';
+import { boundBy, slippageTo, translateOrder } from '../../../../core/domain/relay/translate-order.js';
 
 const E18 = 10n ** 18n;
 const PRICE = 60_000n * 10n ** 10n;
