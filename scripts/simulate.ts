@@ -3,7 +3,7 @@
  * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n; `--from` goes on after an
  * interruption. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
  * simulated time) set what is drawn otherwise, `--repeat 20` makes each run so often and
- * compares the traces (otherwise every tenth is made twice), `--trace file` writes the events of the last run.
+ * compares the traces (otherwise every twentieth is made twice), `--trace file` writes the events of the last run.
  * `--sabotage all` breaks the build on purpose, once for each invariant, and counts the runs until it is noticed. Exit code 1: a violation was found.
  */
 import { writeFileSync } from 'node:fs';

@@ -19,13 +19,13 @@ export interface CampaignOptions {
   readonly shrinks: boolean;
   /** A name of `BROKEN_BUILDS`. */
   readonly sabotage: string | null;
-  /** Each plan runs so often, and its traces must be equal. Null: every tenth runs twice. */
+  /** Each plan runs so often, and its traces must be equal. Null: every twentieth runs twice. */
   readonly repeat: number | null;
   readonly onLine: ((line: string, isNew: boolean) => void) | null;
 }
 
 const PROGRESS_MS = 15_000;
-const TWICE_EVERY = 10;
+const TWICE_EVERY = 20;
 const HANDLES_EVERY = 100;
 const realNow = performance.now.bind(performance);
 
