@@ -181,8 +181,13 @@ describePages('the account page', () => {
     await rows(page, 'Fills').first().waitFor();
     const hash = (filled['fill'] as { txHash: `0x${string}` }).txHash;
     const { blockNumber } = await bot.trader.client.getTransactionReceipt({ hash });
-    await reorgAway(chain, bot.trader.client, blockNumber);
-    await page.getByText('Nothing has been executed for this account yet.').waitFor();
+    chain.setOraclePolicy(null, { mode: 'hold' }); // or it answers the request again
+    try {
+      await reorgAway(chain, bot.trader.client, blockNumber);
+      await page.getByText('Nothing has been executed for this account yet.').waitFor();
+    } finally {
+      chain.setOraclePolicy(null, { mode: 'auto' });
+    }
     await tab(page, 'Journal').click();
     await page.getByLabel('Kind').selectOption('correction');
     await page.locator('tr.correction', { hasText: 'a reorganisation undid fill' }).waitFor();
