@@ -25,7 +25,9 @@ export const viewEqualsChain: Invariant = async ({ world, bots }) => {
   if (chain === undefined) return ['the sandbox has no chain'];
   const complaints: string[] = [];
   for (const { address, privateKey } of bots.traders) {
-    const { differences } = await compareView(livingGateway(world), SLUG, chainTrader(chain, privateKey));
+    const look = async () => (await compareView(livingGateway(world), SLUG, chainTrader(chain, privateKey))).differences;
+    // Blocks do not come any more, but an unsent order may expire between two reads of one look. What is wrong stays wrong.
+    const differences = (await look()).length > 0 ? await look() : [];
     for (const { name, left, right } of differences) complaints.push(`${address}: ${name} differ: ${show(left)} and ${show(right)}`);
   }
   return complaints;
