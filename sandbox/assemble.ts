@@ -58,24 +58,7 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
     startVenue(lifecycle, { settings, folder, clock, log, progress, isWatched: watchClients(http, clock) }),
   );
   const { operator, publicToken } = sandboxOperator(settings);
-  const config: Config = {
-    mode: 'sandbox',
-    host: settings.HOST,
-    port: settings.PORT,
-    logLevel: settings.LOG_LEVEL,
-    database,
-    chains: venue.chainConfigs,
-    serviceName: settings.SERVICE_NAME,
-    commit: settings.COMMIT,
-    shutdownDelayMs: 0,
-    notificationsUrl: null,
-    access: accessSettings(settings),
-    orders: orderSettings(settings),
-    facade: facadeSettings(settings, { isSandbox: true }),
-    operator,
-    pages: settings.PAGES,
-    traces: traceSettings(settings),
-  };
+  const config = sandboxConfig(settings, { database, chains: venue.chainConfigs, operator });
   progress.step('starting the gateway');
   const gateway = await startGateway({
     config,
@@ -98,6 +81,24 @@ export async function assembleSandbox(options: AssembleOptions, ground: Ground):
   );
   return { url: http.url, gateway, controls: venue.controls, config, publicToken };
 }
+
+/** The configuration of a gateway in front of the sandbox. */
+export const sandboxConfig = (settings: SandboxSettings, parts: Pick<Config, 'database' | 'chains' | 'operator'>): Config => ({
+  ...parts,
+  mode: 'sandbox',
+  host: settings.HOST,
+  port: settings.PORT,
+  logLevel: settings.LOG_LEVEL,
+  serviceName: settings.SERVICE_NAME,
+  commit: settings.COMMIT,
+  shutdownDelayMs: 0,
+  notificationsUrl: null,
+  access: accessSettings(settings),
+  orders: orderSettings(settings),
+  facade: facadeSettings(settings, { isSandbox: true }),
+  pages: settings.PAGES,
+  traces: traceSettings(settings),
+});
 
 const CLIENT_MEMORY_MS = 10_000;
 

@@ -197,7 +197,7 @@ const PLACES = ['order', 'modify', 'batchModify'];
 const SHAPES = {
   order: ['openTrade', ...[...CLOSES, ...LEVELS, LEVELS.join()].flatMap((calls) => [calls, `${SLIPPAGE_CALL},${calls}`])],
   replace: ['cancelOpenOrder,openTrade'],
-  room: [SLIPPAGE_CALL],
+  'closing-slippage': [SLIPPAGE_CALL],
   margin: ['updateLeverage'],
   cancel: ['cancelOpenOrder', 'cancelOrderAfterTimeout', 'updateOpenOrder', ...LEVELS],
   child: ['updateOpenOrder'],
@@ -208,7 +208,7 @@ const CAUSES = {
     order: PLACES,
     replace: ['modify', 'batchModify'],
     child: ['modify', 'batchModify'],
-    room: PLACES,
+    'closing-slippage': PLACES,
     margin: ['updateIsolatedMargin'],
     cancel: TAKES_BACK,
   },
@@ -234,7 +234,7 @@ const MEANING = {
     check(calls[0].args[0] === context.tradeIndex, `it takes back order ${calls[0].args[0]}, meant was ${context.tradeIndex}`);
     checkMeaning(calls.slice(1), action, context, check);
   },
-  room(calls, action, { item, tradeIndex }, check) {
+  'closing-slippage'(calls, action, { item, tradeIndex }, check) {
     check(calls[0].args[0] === tradeIndex, `it sets the closing slippage of trade ${calls[0].args[0]}, meant was ${tradeIndex}`);
     const orders = action.grouping === 'normalTpsl' ? action.orders.slice(1) : [orderOf(action, item)];
     const most = orders
@@ -312,10 +312,10 @@ function checkMeaning(calls, action, { multiplier, trader, ...context }, check) 
   const closing = calls.find(({ functionName }) => CLOSES.includes(functionName));
   const slippage = calls.find(({ functionName }) => functionName === SLIPPAGE_CALL);
   if (closing) {
-    const room = BigInt(slippage?.args[1] ?? DEFAULT_SLIPPAGE);
-    checkClosing(closing, order, { ...context.context, room }, multiplier, check);
-    checkBound(closing.args.at(-1), room, order, multiplier, check);
-    checkNearness(closing.args.at(-1), room, order, multiplier, check);
+    const slippageP = BigInt(slippage?.args[1] ?? DEFAULT_SLIPPAGE);
+    checkClosing(closing, order, { ...context.context, slippageP }, multiplier, check);
+    checkBound(closing.args.at(-1), slippageP, order, multiplier, check);
+    checkNearness(closing.args.at(-1), slippageP, order, multiplier, check);
   } else checkLevels(calls, order, { ...context, triggers, multiplier }, check);
 }
 
@@ -325,13 +325,13 @@ const isAgainst = (order, { long }) => long !== order.b;
 const sizeOf = (order, multiplier) => price(order.s) * multiplier * 10n ** 8n;
 
 /** Trades are closed whole, the oldest first, the last one partly; trades with a pending order are skipped. */
-function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeStep, room }, multiplier, check) {
+function checkClosing({ functionName, args }, order, { trades, pairIndex, sizeStep, slippageP }, multiplier, check) {
   const [index] = args;
   const free = trades.filter((trade) => isAgainst(order, trade) && !trade.isBusy);
   const at = free.findIndex(({ tradeIndex }) => tradeIndex === index);
   check(at >= 0 && pairIndex === order.a, `it closes trade ${index}, which the order is not against`);
   if (at < 0) return;
-  check(room === (units(free[at].slippageP) || DEFAULT_SLIPPAGE), 'it changes how far the levels of the trade may be followed');
+  check(slippageP === (units(free[at].slippageP) || DEFAULT_SLIPPAGE), 'it changes how far the levels of the trade may be followed');
   const left = sizeOf(order, multiplier) - sum(free.slice(0, at));
   if (functionName === 'closeTradeMarket') {
     const [whole, step] = [units(free[at].sizeBase), units(sizeStep)];
@@ -371,8 +371,8 @@ const MARKET_SLIPPAGE = 10_000n;
 function slippageOf({ b: isBuy, p, t: { trigger } }) {
   const [limit, level] = [price(p), price(trigger.triggerPx)];
   const away = ((isBuy ? limit - level : level - limit) * 100_000n) / level;
-  const room = away <= 0n && trigger.isMarket ? MARKET_SLIPPAGE : away;
-  return room < DEFAULT_SLIPPAGE ? DEFAULT_SLIPPAGE : room;
+  const slippageP = away <= 0n && trigger.isMarket ? MARKET_SLIPPAGE : away;
+  return slippageP < DEFAULT_SLIPPAGE ? DEFAULT_SLIPPAGE : slippageP;
 }
 
 /** TP/SL calls set a signed price on a trade that the order is against, or remove a level. */

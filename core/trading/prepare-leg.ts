@@ -74,11 +74,10 @@ function prepareRelayed(
 
 const USD_DECIMALS = 6;
 
-function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening {
+function openingOf(venue: Venue, terms: OpenTerms, sizeBase: bigint): Opening {
   const config = venue.feed.config();
-  const collateral = config.collaterals.find(({ index }) => index === intent.collateralIndex);
-  const market = orderMarket(venue, { market: marketName(config, intent.pairIndex), collateral: collateral?.symbol });
-  const terms = termsOf(intent);
+  const collateral = config.collaterals.find(({ index }) => index === terms.collateralIndex);
+  const market = orderMarket(venue, { market: marketName(config, terms.pairIndex), collateral: collateral?.symbol });
   return {
     ...market,
     terms,
@@ -88,32 +87,6 @@ function openingOf(venue: Venue, intent: OpenIntent, sizeBase: bigint): Opening 
     storedSl: storedStopLoss(market.view, terms),
   };
 }
-
-export const termsOf = ({
-  type,
-  pairIndex,
-  collateralIndex,
-  long,
-  leverage,
-  collateralAmount,
-  price,
-  tp,
-  sl,
-  slippageP,
-  referrer,
-}: OpenIntent): OpenTerms => ({
-  type,
-  pairIndex,
-  collateralIndex,
-  long,
-  leverage,
-  collateralAmount,
-  price,
-  tp,
-  sl,
-  slippageP,
-  ...(referrer && { referrer }),
-});
 
 /** A partial close worth less than its fee would be mined and then canceled by the contract, which wastes gas. */
 function checkPart(venue: Venue, position: PositionFigures, collateralAmount: bigint): void {

@@ -18,7 +18,6 @@ import type { ReplaceJobContext } from './send/relay-modify.js';
 import type { RelayJob, SignedAction } from '../../core/ports/stores/relay.js';
 import { atRest } from './plan/plan-items.js';
 import type { OrderJobContext } from './send/send-item.js';
-import { termsOf } from '../../core/trading/prepare-leg.js';
 import { ordersOf, type TradeAction, type WireOrder } from '../actions/trade.js';
 import { exchangeOrder } from './read-order.js';
 
@@ -59,7 +58,7 @@ function intentsOf(
       const wire = orderOf(action, context.item);
       return wire === null || !areSigned(action, context, multiplierOf) ? [] : orderIntents(wire, context, multiplierOf(wire.a));
     }
-    case 'room':
+    case 'closing-slippage':
       return closingSlippagesOf(action, context.item, multiplierOf).map((slippageP) => ({
         kind: 'protect',
         tradeIndex: context.tradeIndex,
@@ -137,7 +136,7 @@ function orderIntents(wire: WireOrder, job: OrderJobContext | ReplaceJobContext,
   if (job.kind === 'order') return intents;
   return intents.flatMap((intent): Intent[] => {
     if (intent.kind !== 'open') return [];
-    return [{ kind: 'replace', tradeIndex: job.tradeIndex, by: termsOf(intent) }];
+    return [{ kind: 'replace', tradeIndex: job.tradeIndex, by: intent }];
   });
 }
 
@@ -189,7 +188,7 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
       const meant = await positionsMeant({ store }, { chain: definition.slug, trader: signed.trader, dueAt });
       return meant.some(({ tradeIndex }) => tradeIndex === context.tradeIndex);
     }
-    case 'room':
+    case 'closing-slippage':
       return job.purpose === 'action' && guards(store, definition.slug, signed, context);
     case 'cancel':
       return job.purpose === 'action'

@@ -45,7 +45,7 @@ const isAdmission = (text: string): boolean => text.includes('insert into nonces
 
 const signed = (operationId: string, path: string) => (): Promise<{ status: number }> => agent.call(operationId, 'GET', path);
 
-describe('a gateway that nobody asks costs the database', () => {
+describe('a gateway without requests costs the database', () => {
   const isLook = (text: string): boolean => text.includes('from relay_switches') && text.includes('from scheduled_cancels');
   /** Blocks come every half second here: two statements a second, and more while the relayer's wallet was used lately. */
   const MOST_A_SECOND = 7;

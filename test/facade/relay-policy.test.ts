@@ -99,7 +99,7 @@ describe('the relayer, asked to set the closing slippage of TP/SL triggers', () 
     if (!opened || !record || !signed) throw new Error('nothing was opened');
     const action = createBodyReader()(signed)?.decoded.action as TradeAction;
     const asks = (changes: object, purpose: RelayPurpose = 'action', by: SignedAction = signed) => {
-      const context = { kind: 'room', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex, ...changes };
+      const context = { kind: 'closing-slippage', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex, ...changes };
       const job = { purpose, orderId: null, context } as unknown as RelayJob;
       return namesTarget(store, firstChain(sandbox).definition, { ...by, action }, job);
     };
@@ -109,7 +109,10 @@ describe('the relayer, asked to set the closing slippage of TP/SL triggers', () 
     expect(await asks({ oid: BigInt(resting[0]?.oid ?? 0) })).toBe(false);
     expect(await asks({}, 'reclaim')).toBe(false);
     expect(await asks({}, 'action', { ...signed, id: signed.id + 1n })).toBe(false);
-    const job = { purpose: 'action' as const, context: { kind: 'room', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex } };
+    const job = {
+      purpose: 'action' as const,
+      context: { kind: 'closing-slippage', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex },
+    };
     const call = (slippageP: bigint) =>
       encodeIntent({ kind: 'protect', tradeIndex: opened.tradeIndex, tp: null, sl: null, slippageP }, trader);
     expect(deriveCalls({ ...signed, action }, job, () => 1n)).toEqual([call(10_000n)]);

@@ -25,31 +25,9 @@ export interface Plan {
   readonly faults: readonly Fault[];
 }
 
-export const FACADE_KINDS = [
-  'open',
-  'open-copies',
-  'rest',
-  'close',
-  'close-twice',
-  'guard',
-  'modify',
-  'cancel',
-  'leverage',
-  'schedule',
-] as const;
-export const NATIVE_KINDS = [
-  'open',
-  'open-copies',
-  'rest',
-  'close',
-  'close-twice',
-  'guard',
-  'amend',
-  'cancel',
-  'abandon',
-  'resume',
-  'starve',
-] as const;
+const BOTH_KINDS = ['open', 'open-copies', 'rest', 'close', 'close-twice', 'guard'] as const;
+export const FACADE_KINDS = [...BOTH_KINDS, 'modify', 'cancel', 'leverage', 'schedule'] as const;
+export const NATIVE_KINDS = [...BOTH_KINDS, 'amend', 'cancel', 'abandon', 'resume', 'starve'] as const;
 
 export interface ClientAction {
   /** Milliseconds after the set-up. */

@@ -1,17 +1,14 @@
-import { accessSettings } from '../../core/access/access-variables.js';
 import type { Config } from '../../core/config/config.js';
 import type { DailyBudgetSetting } from '../../core/config/relayer.js';
 import type { Hex } from '../../core/types.js';
-import { facadeSettings } from '../../core/config/facade.js';
 import { DEFAULT_LIMITS } from '../../core/config/database.js';
-import { orderSettings } from '../../core/trading/order-variables.js';
 import { createLifecycle } from '../../app/lifecycle.js';
 import { createChainEvents, RpcFailure } from '../../sandbox/chain/chain-node.js';
 import type { RpcAnswer } from '../../sandbox/chain/engine.js';
 import { createRpcServer } from '../../sandbox/chain/rpc-server.js';
 import { SANDBOX_MARKETS } from '../../sandbox/markets.js';
 import { readSandboxSettings } from '../../sandbox/settings.js';
-import { sandboxOperator } from '../../sandbox/assemble.js';
+import { sandboxConfig, sandboxOperator } from '../../sandbox/assemble.js';
 import { startVenue, type SandboxVenue } from '../../sandbox/venue.js';
 import { createRecordedLog, type RecordedLog } from '../harness/checks/recorded-log.js';
 import type { Network } from './network.js';
@@ -58,7 +55,7 @@ const MAX_FEE = 50n * 10n ** 9n;
 /** Bots trade the first. Every market more makes each read of the contracts dearer. */
 const MARKETS = SANDBOX_MARKETS.slice(0, 2);
 
-/** Prices move by faults; ticks of markets that nobody trades would be most of a run's events. */
+/** Prices move by faults; ticks of markets without trades would be most of a run's events. */
 const PACE = { SANDBOX_BLOCK_MS: '1000', SANDBOX_IDLE_BLOCK_MS: '1000', SANDBOX_PRICE_MS: '10000', SANDBOX_ORACLE_MS: '500' };
 
 export async function startSimulatedVenue(options: VenueOptions): Promise<SimulatedVenue> {
@@ -118,11 +115,7 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
     configFor(name) {
       const toVenue = (url: string): string => url.replace('127.0.0.1', network.host(name, 'venue'));
       const node = `http://${network.host(name, 'venue')}:${fronts.get(name)}`;
-      return {
-        mode: 'sandbox',
-        host: network.host('world', name),
-        port: 0,
-        logLevel: 'info',
+      const parts = {
         database: {
           kind: 'server',
           url: `postgres://${database.role}@${network.host(name, 'database')}:${DATABASE_PORT}/${database.name}`,
@@ -141,17 +134,9 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
             globalUrl: toVenue(chainConfig.globalUrl),
           },
         ],
-        serviceName: settings.SERVICE_NAME,
-        commit: settings.COMMIT,
-        shutdownDelayMs: 0,
-        notificationsUrl: null,
-        access: accessSettings(settings),
-        orders: orderSettings(settings),
-        facade: facadeSettings(settings, { isSandbox: true }),
         operator,
-        pages: [],
-        traces: null,
-      };
+      } as const;
+      return { ...sandboxConfig(settings, parts), host: network.host('world', name), port: 0, logLevel: 'info', pages: [], traces: null };
     },
   };
 }

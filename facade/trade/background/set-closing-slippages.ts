@@ -18,8 +18,7 @@ const MOST_TRIES = 3;
 
 /** Lets the relayer re-encode the job before signing: whose levels, and the trade that has them. */
 export interface ClosingSlippageJobContext {
-  /** Stored with jobs: the literal is kept for those of earlier versions. */
-  readonly kind: 'room';
+  readonly kind: 'closing-slippage';
   readonly item: number;
   readonly oid: bigint;
   readonly tradeIndex: number;
@@ -77,7 +76,7 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedClosingSlippage): 
   await store.closingSlippages.tried(chain, id, venue.clock.now() + AGAIN_MS);
   const intent = { kind: 'protect', tradeIndex, tp: null, sl: null, slippageP: closingSlippageP } as const;
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
-  const context: ClosingSlippageJobContext = { kind: 'room', item: owed.item, oid: owed.oid, tradeIndex };
+  const context: ClosingSlippageJobContext = { kind: 'closing-slippage', item: owed.item, oid: owed.oid, tradeIndex };
   venue.log.info('relay.sending-closing-slippage', { order: owed.oid, trader, tradeIndex });
   await sendWrite(venue, caller, { action: signed, orderId: null, write, context });
 }
