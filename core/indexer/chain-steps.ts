@@ -61,10 +61,10 @@ export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor
   return { cursor: next, unlogged: null };
 }
 
-/** Every so many blocks an empty range takes the full path too, because only `setCursor` deletes old checkpoints. */
+/** Only `setCursor` stores the first cursor and deletes old checkpoints, so the first range and, every so many blocks, an empty one take the full path. */
 const TIDY_EVERY = 128n;
 const isPlainAdvance = (from: ChainCursor, to: ChainCursor): boolean =>
-  from.hash !== null && from.number / TIDY_EVERY === to.number / TIDY_EVERY;
+  from.number >= from.startBlock && from.hash !== null && from.number / TIDY_EVERY === to.number / TIDY_EVERY;
 
 interface Change {
   /** The cursor's block after the change. */
