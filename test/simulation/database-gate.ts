@@ -3,7 +3,6 @@ import pg from 'pg';
 import type { Latency, SocketEnd } from './network.js';
 import { realClearTimeout, realSetImmediate, realSetTimeout } from './process-globals.js';
 import type { Lane, Owner, Scheduler } from './scheduler.js';
-import { EPOCH } from './simulated-clock.js';
 import type { LaneState } from './faults/fault-table.js';
 import type { SessionLimits } from './session-limits.js';
 import { labelOf, readStatement, type StatementReading } from './statement-reading.js';
@@ -122,7 +121,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   async function setServerClock(): Promise<void> {
     if (clockSet === scheduler.now()) return;
     clockSet = scheduler.now();
-    await observer.query(`select setval('simulated_ms', ${EPOCH + clockSet})`);
+    await observer.query(`select setval('simulated_ms', ${scheduler.epoch + clockSet})`);
   }
 
   async function blockers(pid: number): Promise<number[]> {

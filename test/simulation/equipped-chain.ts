@@ -3,7 +3,10 @@ import { encodeFunctionData } from 'viem';
 import type { Address, Hex } from '../../core/types.js';
 import { sandboxControlAbi } from '../../sandbox/contracts/artefact.js';
 import { createSender } from '../../sandbox/sender.js';
-import { keyOf } from './clients/surroundings.js';
+import { chainTrader } from '../harness/traders/chain-trader.js';
+import { price } from '../harness/diamond/diamond-calls.js';
+import type { SandboxVenue } from '../../sandbox/venue.js';
+import { keyOf, START_PRICE } from './clients/surroundings.js';
 import type { SimulationServer } from './database-server.js';
 import { isChainKept, keepChain } from './kept-chain.js';
 import { BOTS } from './plan.js';
@@ -28,6 +31,9 @@ const ORACLE_TIMEOUT_BLOCKS = 12;
 const TRIGGER_TIMEOUT_BLOCKS = 40;
 
 const FUNDS = { usdc: '100000', eth: '100' } as const;
+
+/** Far below the price, so that it rests. */
+const OLD_LIMIT = 40_000;
 
 /** Once for the process: contracts are deployed and the traders of all bots equipped. Every run begins with this chain. */
 export async function prepareChain(server: SimulationServer): Promise<void> {
@@ -62,5 +68,20 @@ async function equip({ venue: { sandbox } }: World): Promise<void> {
       await chain.faucet.equip(trader, { ...FUNDS, approve: true, delegate: new Wallet(agent).address as Address });
     }),
   ]);
+  await openBefore(sandbox, [...BOT_KEYS.facade.slice(-1), ...BOT_KEYS.native]);
   await chain.pauseMining(true);
+}
+
+/** Traders that hold a position and a resting order before any gateway runs. */
+async function openBefore({ controls }: SandboxVenue, bots: readonly BotKeys[]): Promise<void> {
+  const [chain] = controls.chains;
+  if (chain === undefined) throw new Error('the sandbox has no chain');
+  controls.prices.jump(0, String(START_PRICE));
+  for (const { trader: key } of bots) {
+    const trader = chainTrader(chain, key);
+    await trader.open({ openPrice: price(START_PRICE) }, 50_000);
+    await trader.open({ tradeType: 1, openPrice: price(OLD_LIMIT) });
+  }
+  while ((await Promise.all(bots.map(({ trader }) => chainTrader(chain, trader).trades()))).some((trades) => trades.length < 2))
+    await chain.mine(1);
 }

@@ -3,5 +3,5 @@ import type { Cutting } from './plan.js';
 /** Runs that showed a defect once, each cut to what it needs. `npm run simulate` prints the row of a new one. */
 export const FOUND_PLANS: readonly (Cutting & { readonly because: string })[] = [
   // A node that finds every transaction underpriced: the fee was raised to the cap, far beyond the day's budget.
-  { because: 'the budget of a wallet holds', runMs: 30_000, seed: 5_499, faults: [1], actions: [20] },
+  { because: 'the budget of a wallet holds', rules: 1, runMs: 30_000, seed: 5_499, faults: [1], actions: [20] },
 ];

@@ -1,8 +1,8 @@
 import { createRandom, type Random } from '../fuzz/random.js';
-import { drawFault, type Fault } from './faults/fault-table.js';
+import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
 
 /** Streams of random numbers of one seed: a change of one does not move the others. */
-export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, bytes: 6, libraries: 7 } as const;
+export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, bytes: 6, libraries: 7, second: 8 } as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
 export interface Plan {
@@ -19,6 +19,10 @@ export interface Plan {
   readonly wallets: 1 | 2;
   /** Wei that a wallet of the relayer may spend in a day. */
   readonly dailyBudget: bigint | 'unlimited';
+  /** The replicas begin to follow the chain after positions and orders were made on it. */
+  readonly startsLate: boolean;
+  /** Milliseconds from the start of the world to the end of the UTC day; null: it does not end. */
+  readonly msToMidnight: number | null;
   /** Clients act and faults begin within this time. The run ends when everything has ended. */
   readonly busyMs: number;
   readonly actions: readonly ClientAction[];
@@ -54,6 +58,10 @@ const LEAST_DRAWN = 8;
 const MOST_FAULTS = 5;
 /** Enough for two openings at the usual fee. */
 const SMALL_BUDGET = 2n * 10n ** 15n;
+/** Long enough for a transaction to reach the node, and for its answer to come back. */
+const MOST_AFTER_MS = 120;
+/** The set-up takes less; clients act and faults begin on both days. */
+const MIDNIGHT_MS = [8_000, 50_000] as const;
 
 /** A plan that is a part of a drawn one: indexes of the faults and actions that are kept; absent: all. */
 export interface Cutting extends PlanOptions {
@@ -77,10 +85,12 @@ export interface PlanOptions {
   readonly areFaultsOff?: boolean;
   /** Simulated time after the set-up. */
   readonly runMs?: number;
+  /** The rules it is drawn by: a plan that showed a defect is drawn by those of its time. */
+  readonly rules?: 1 | 2;
 }
 
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { replicas, areFaultsOff = false, runMs = RUN_MS } = options;
+  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 2 } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -97,19 +107,33 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const dailyTransactions = random.pick([2, 5, 1_000, 1_000]);
   const wallets = random.pick([1, 1, 2] as const);
   const dailyBudget = random.pick([SMALL_BUDGET, 3n * SMALL_BUDGET, 'unlimited', 'unlimited', 'unlimited'] as const);
-  return {
+  const plan: Plan = {
     seed,
-    options,
+    options: { ...options, rules },
     replicas: replicas ?? count,
     hasHeadSubscription,
     latency,
     dailyTransactions,
     wallets,
     dailyBudget,
+    startsLate: false,
+    msToMidnight: null,
     busyMs,
     actions,
-    faults: areFaultsOff ? [] : faults.sort((a, b) => a.at - b.at),
+    faults: faults.sort((a, b) => a.at - b.at),
   };
+  const drawnOn = rules === 1 ? plan : drawSecond(plan, createRandom(seed, STREAMS.second));
+  return areFaultsOff ? { ...drawnOn, faults: [] } : drawnOn;
+}
+
+/** What the second rules add, from numbers of its own: the rest of the plan stays as the first rules draw it. */
+function drawSecond(plan: Plan, random: Random): Plan {
+  const startsLate = random.chance(0.3);
+  const msToMidnight = random.chance(0.25) ? random.int(...MIDNIGHT_MS) : null;
+  const dailyBudget = random.chance(0.2) ? SMALL_BUDGET / 2n : plan.dailyBudget;
+  const delayed = plan.faults.map((fault) => ({ ...fault, afterMs: random.chance(0.5) ? random.int(1, MOST_AFTER_MS) : 0 }));
+  const causes = delayed.flatMap((fault) => causeOf(fault, random)).slice(0, MOST_FAULTS - delayed.length);
+  return { ...plan, startsLate, msToMidnight, dailyBudget, faults: [...delayed, ...causes].sort((a, b) => a.at - b.at) };
 }
 
 /** What the same bot does later: it comes back to an order that has lapsed, changes one that rests, guards a position and moves the guard. */

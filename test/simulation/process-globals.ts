@@ -8,7 +8,6 @@ import { findPackage } from '../../sandbox/data-folder.js';
 import type { Random } from '../fuzz/random.js';
 import { rememberReads } from './engine-reads.js';
 import { replaceNewChains } from './kept-chain.js';
-import { EPOCH } from './simulated-clock.js';
 import type { Lane, Scheduler } from './scheduler.js';
 
 /**
@@ -83,7 +82,6 @@ export function takeProcessGlobals(): ProcessGlobals {
   const mathRandom = Math.random;
   const { compile, instantiate } = wasm;
   let timers: Lane | null = null;
-  let scheduler: Scheduler | null = null;
   const pending = new Set<NodeJS.Immediate>();
   const calls: EngineCall[] = [];
   let hasImport = false;
@@ -123,11 +121,10 @@ export function takeProcessGlobals(): ProcessGlobals {
   const restorePools = replaceConnectionPools();
   return {
     follow(next, random) {
-      scheduler = next;
       timers = next.lane('world', 'libraries/timers');
       Object.assign(globalThis, replaced);
       Math.random = () => random.fraction();
-      Date.now = () => EPOCH + (scheduler?.now() ?? 0);
+      Date.now = () => next.epoch + next.now();
       // Compiled on threads otherwise, which would end at any moment.
       wasm.compile = (bytes) => Promise.resolve(new wasm.Module(bytes));
       wasm.instantiate = (source, imports) => {

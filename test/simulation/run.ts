@@ -1,4 +1,5 @@
 import { localSigner } from '../../sandbox/accounts.js';
+import { nextDay } from '../../core/domain/relay/guardrails.js';
 import type { Address } from '../../core/types.js';
 import type { Random } from '../fuzz/random.js';
 import { createRandom } from '../fuzz/random.js';
@@ -16,7 +17,7 @@ import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
 import { watchJournal } from './invariants/journal-watch.js';
 import { PREPARED_MS, STREAMS, type ClientAction, type Plan } from './plan.js';
-import { createSimulatedClock } from './simulated-clock.js';
+import { createSimulatedClock, EPOCH } from './simulated-clock.js';
 import { openWorld, type World } from './world.js';
 
 /** The result of one run. */
@@ -71,6 +72,8 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     hasHeadSubscription: plan.hasHeadSubscription,
     moreKeys: plan.wallets === 2 ? [SECOND_WALLET] : [],
     dailyBudget: plan.dailyBudget,
+    startsLate: plan.startsLate,
+    epoch: epochOf(plan),
     ...(onLine && { onLine }),
   });
   try {
@@ -114,6 +117,9 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     process.off('uncaughtException', onUnhandled);
   }
 }
+
+/** A chain that has seen the days before goes on at any later date. */
+const epochOf = ({ msToMidnight }: Plan): number => (msToMidnight === null ? EPOCH : nextDay(EPOCH) - msToMidnight);
 
 /** A wallet of the relayer, with its wei and the block before the first order. */
 export interface RelayerWallet {

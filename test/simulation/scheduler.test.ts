@@ -3,7 +3,7 @@ import { createScheduler, type Scheduler } from './scheduler.js';
 import { createSimulatedClock, EPOCH } from './simulated-clock.js';
 
 const quiet = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-const newScheduler = (seed = 1): Scheduler => createScheduler({ random: createRandom(seed, 2), settle: quiet });
+const newScheduler = (seed = 1): Scheduler => createScheduler({ random: createRandom(seed, 2), epoch: EPOCH, settle: quiet });
 
 /** Three owners that wait, answer each other and are paused and killed, by the seed. */
 async function busyRun(seed: number): Promise<string> {

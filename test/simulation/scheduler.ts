@@ -25,6 +25,8 @@ export interface Lane {
 }
 
 export interface Scheduler {
+  /** The date at which the run starts. */
+  readonly epoch: number;
   /** Milliseconds since the start of the run. */
   now(): number;
   lane(owner: Owner, name: string): Lane;
@@ -47,6 +49,7 @@ export interface Scheduler {
 
 export interface SchedulerOptions {
   readonly random: Random;
+  readonly epoch: number;
   /** Resolves when no code of the process runs or is about to run. */
   readonly settle: () => Promise<void>;
   /** Called with every line of the trace. */
@@ -64,7 +67,7 @@ const RECENT_LINES = 400;
 const MOST_AT_ONE_MOMENT = 20_000;
 
 /** Releases one event at a time, chosen by the seed among the lanes whose first event is due. */
-export function createScheduler({ random, settle, onLine, onStep }: SchedulerOptions): Scheduler {
+export function createScheduler({ random, epoch, settle, onLine, onStep }: SchedulerOptions): Scheduler {
   let now = 0;
   let steps = 0;
   let atThisMoment = 0;
@@ -152,6 +155,7 @@ export function createScheduler({ random, settle, onLine, onStep }: SchedulerOpt
   }
 
   return {
+    epoch,
     now: () => now,
     lane,
     stateOf,

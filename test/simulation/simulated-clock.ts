@@ -2,7 +2,7 @@ import { sleepWith } from '../../core/adapters/system/clock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Owner, Scheduler } from './scheduler.js';
 
-/** A Monday within the hours of every market. */
+/** Where the time of a run begins unless its plan says otherwise: a Monday within the hours of every market. */
 export const EPOCH = Date.UTC(2026, 0, 5, 15, 0, 0);
 
 export interface SimulatedClock extends Clock {
@@ -16,7 +16,7 @@ export function createSimulatedClock(scheduler: Scheduler, owner: Owner): Simula
   let offset = 0;
   const wait = (ms: number): number => Math.max(0, Math.ceil(ms));
   const clock: SimulatedClock = {
-    now: () => EPOCH + offset + scheduler.now(),
+    now: () => scheduler.epoch + offset + scheduler.now(),
     monotonic: () => scheduler.now(),
     after: (ms, task) => timers.schedule(wait(ms), 'timer', task),
     every(ms, task) {

@@ -45,6 +45,8 @@ export interface VenueOptions {
   /** Keys of the relayer's wallets besides the first. */
   readonly moreKeys: readonly Hex[];
   readonly dailyBudget: DailyBudgetSetting;
+  /** The replicas begin to follow the chain at its newest block; what was opened before is in no log that they read. */
+  readonly startsLate: boolean;
 }
 
 export const DATABASE_PORT = 5432;
@@ -59,7 +61,7 @@ const MARKETS = SANDBOX_MARKETS.slice(0, 2);
 const PACE = { SANDBOX_BLOCK_MS: '1000', SANDBOX_IDLE_BLOCK_MS: '1000', SANDBOX_PRICE_MS: '10000', SANDBOX_ORACLE_MS: '500' };
 
 export async function startSimulatedVenue(options: VenueOptions): Promise<SimulatedVenue> {
-  const { scheduler, network, replicas, database, variables, hasHeadSubscription, moreKeys, dailyBudget } = options;
+  const { scheduler, network, replicas, database, variables, hasHeadSubscription, moreKeys, dailyBudget, startsLate } = options;
   const clock = createSimulatedClock(scheduler, 'venue');
   const log = createRecordedLog();
   const settings = readSandboxSettings({ ...PACE, ...variables });
@@ -76,6 +78,7 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
   const [chainConfig] = sandbox.chainConfigs;
   if (chain === undefined || chainConfig === undefined) throw new Error('the sandbox has no chain');
   const { relayer } = chainConfig;
+  const startBlock = startsLate ? (await chain.node.head()).number : chainConfig.startBlock;
   let fault: NodeFault | null = null;
 
   const askNode = async (method: string, params: readonly unknown[]): Promise<RpcAnswer> => {
@@ -125,6 +128,7 @@ export async function startSimulatedVenue(options: VenueOptions): Promise<Simula
         chains: [
           {
             ...chainConfig,
+            startBlock,
             nodePatienceMs: NODE_PATIENCE_MS,
             relayer: relayer && { ...relayer, keys: () => [...relayer.keys(), ...moreKeys], maxFeePerGas: MAX_FEE, dailyBudget },
             rpcUrls: [node],

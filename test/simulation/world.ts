@@ -9,6 +9,7 @@ import { STREAMS } from './plan.js';
 import { takeProcessGlobals } from './process-globals.js';
 import { startReplica, type Replica, type ReplicaName } from './replica.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
+import { EPOCH } from './simulated-clock.js';
 import { DATABASE_PORT, startSimulatedVenue, type SimulatedVenue } from './venue.js';
 
 /** Everything of one run: scheduler, network, database, chain and replicas. */
@@ -32,6 +33,10 @@ export interface WorldOptions {
   readonly hasHeadSubscription: boolean;
   readonly moreKeys?: readonly Hex[];
   readonly dailyBudget?: DailyBudgetSetting;
+  /** The date at which it starts. */
+  readonly epoch?: number;
+  /** The replicas begin to follow the chain at its newest block. */
+  readonly startsLate?: boolean;
   readonly onLine?: (line: string) => void;
 }
 
@@ -48,6 +53,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
   const globals = takeProcessGlobals();
   const scheduler = createScheduler({
     random: createRandom(seed, STREAMS.order),
+    epoch: options.epoch ?? EPOCH,
     settle: () => globals.settle(),
     ...(onLine && { onLine }),
   });
@@ -82,6 +88,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
         hasHeadSubscription: options.hasHeadSubscription,
         moreKeys: options.moreKeys ?? [],
         dailyBudget: options.dailyBudget ?? 'unlimited',
+        startsLate: options.startsLate ?? false,
       }),
     );
     const replicas = new Map<ReplicaName, Replica>();

@@ -7,6 +7,8 @@ export interface Fault {
   readonly at: number;
   /** From then on it waits for the moment in which a job or lane gets into this state. */
   readonly when: LaneState | null;
+  /** Milliseconds between that moment and the fault. */
+  readonly afterMs: number;
   readonly kind: FaultKind;
   readonly forMs: number;
   /** Index of the replica it concerns. */
@@ -75,12 +77,30 @@ export function drawFault(random: Random, { replicas, busyMs }: { readonly repli
   return {
     at: random.int(500, busyMs),
     when: random.chance(0.5) ? random.pick(AWAITED) : null,
+    afterMs: 0,
     kind,
     forMs: random.int(forMs[0], forMs[1]),
     replica: random.int(0, replicas - 1),
     amount: random.int(amount[0], amount[1]),
     isHarsh: random.chance(0.5),
   };
+}
+
+/** What brings a lane into a state that it seldom has: the fee is above the relayer's limit, or the node's answer does not arrive. */
+const CAUSES: Partial<Record<LaneState, Pick<Fault, 'kind' | 'amount'>>> = {
+  blocked: { kind: 'fee-spike', amount: 60 },
+  unknown: { kind: 'rpc-answer-lost', amount: 0 },
+};
+const CAUSE_EARLIER_MS = 1_000;
+const CAUSE_MS = [6_000, 10_000] as const;
+
+/** For a fault that waits for such a state: another one that causes it. */
+export function causeOf({ when, at, replica }: Fault, random: Random): Fault[] {
+  const cause = when === null ? undefined : CAUSES[when];
+  if (cause === undefined) return [];
+  return [
+    { ...cause, at: Math.max(500, at - CAUSE_EARLIER_MS), when: null, afterMs: 0, forMs: random.int(...CAUSE_MS), replica, isHarsh: false },
+  ];
 }
 
 export const replicaName = (index: number): ReplicaName => `replica-${index + 1}` as ReplicaName;

@@ -249,7 +249,10 @@ export function injectFaults(
     track(begin(fault, states));
   };
   gate.watchStates(async (state) => {
-    for (const fault of [...armed]) if (fault.when === state) await beginArmed(fault);
+    for (const fault of [...armed].filter(({ when }) => when === state)) {
+      if (fault.afterMs === 0) await beginArmed(fault);
+      else timers.schedule(fault.afterMs, 'fault', () => (armed.has(fault) ? beginArmed(fault) : undefined));
+    }
   });
   for (const fault of plan.faults)
     timers.schedule(fault.at, 'fault', () => {

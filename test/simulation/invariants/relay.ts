@@ -104,17 +104,17 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
 };
 
 const OPENING_COSTS = `
-  select job.wallet, sum(cost.cost)::text as cost
+  select job.wallet, sum(cost.cost)::text as cost, case when $1 then cost.mined_at / 86400000 end as day
   from relay_jobs job join orders on orders.chain = job.chain and orders.id = job.order_id
   join relay_costs cost on cost.chain = job.chain and cost.job_id = job.id
   where job.purpose = 'action' and orders.state ->> 'action' = 'open'
-  group by job.wallet`;
+  group by 1, 3`;
 
 /** What a wallet pays for openings stays within its budget of the day; closes and cancels are sent beyond it. */
-export const budgetsHold: Invariant = async ({ world, plan: { dailyBudget } }) =>
+export const budgetsHold: Invariant = async ({ world, plan: { dailyBudget, msToMidnight } }) =>
   dailyBudget === 'unlimited'
     ? []
-    : (await world.gate.read<{ wallet: string; cost: string }>(OPENING_COSTS))
+    : (await world.gate.read<{ wallet: string; cost: string }>(OPENING_COSTS, [msToMidnight !== null]))
         .filter(({ cost }) => BigInt(cost) > dailyBudget)
         .map(({ wallet, cost }) => `${wallet} paid ${cost} wei for openings, and its budget is ${dailyBudget}`);
 
@@ -125,14 +125,14 @@ export const jobsFollowTable: Invariant = async ({ world }) => {
 };
 
 const OPENINGS = `
-  select job.trader, count(*)::integer as openings
+  select job.trader, count(*)::integer as openings, case when $1 then job.created_at / 86400000 end as day
   from relay_jobs job join orders on orders.chain = job.chain and orders.id = job.order_id
   where job.purpose = 'action' and job.mined is not null and orders.state ->> 'action' = 'open'
-  group by job.trader`;
+  group by 1, 3`;
 
 /** The relayer pays for no more openings than the quota allows, however many replicas accept orders at the same time. */
 export const quotaHolds: Invariant = async ({ world, plan }) =>
-  (await world.gate.read<{ trader: string; openings: number }>(OPENINGS))
+  (await world.gate.read<{ trader: string; openings: number }>(OPENINGS, [plan.msToMidnight !== null]))
     .filter(({ openings }) => openings > plan.dailyTransactions)
     .map(({ trader, openings }) => `${openings} openings of ${trader} were sent, and ${plan.dailyTransactions} are allowed`);
 
