@@ -8,7 +8,7 @@ import { createLifecycle } from '../app/lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startSandbox } from '../sandbox/run.js';
 import { dropCrowd, storeAgents, storeCrowd } from './auth-agents.js';
-import { bareExpress, benchHost, PATHS, serve, SIGNED_OPERATION } from './bench-doors.js';
+import { bareExpress, benchHost, PATHS, serve, SIGNED_OPERATION } from './bench-apis.js';
 import type { Job, Signer } from './load.js';
 import { quantile } from './median.js';
 import { createTurns, microseconds, report } from './take-turns.js';
@@ -34,14 +34,14 @@ const settings = readSandboxSettings({
 });
 const sandbox = await startSandbox({ settings, lifecycle, clock: systemClock, log, write: () => undefined });
 const { gateway } = sandbox;
-const doors = await serve(benchHost(gateway));
+const apis = await serve(benchHost(gateway));
 const turns = await createTurns();
 
 try {
   process.exitCode = await measure();
 } finally {
   turns.stop();
-  doors.close();
+  apis.close();
   await lifecycle.end();
 }
 process.exit();
@@ -51,7 +51,7 @@ async function measure(): Promise<number> {
   await storeAgents(gateway, CHAIN, signers);
   const signed = { operationId: SIGNED_OPERATION, serviceName: gateway.serviceName, signers };
   const job: MakeJob = (path, count, credentials) => ({
-    url: doors.url,
+    url: apis.url,
     path,
     count,
     connections: CONNECTIONS,

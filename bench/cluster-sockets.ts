@@ -13,19 +13,19 @@ export interface SocketsOptions {
   readonly seconds: number;
 }
 
-export interface Door {
+export interface Api {
   readonly name: string;
   readonly path: string;
   readonly subscribe: string;
 }
 
-export const DOORS: readonly Door[] = [
+export const APIS: readonly Api[] = [
   { name: 'native prices', path: `/v1/${CHAIN}/ws`, subscribe: '{"op":"subscribe","channel":"prices"}' },
   { name: 'facade allMids', path: `/hl/${CHAIN}/ws`, subscribe: '{"method":"subscribe","subscription":{"type":"allMids"}}' },
 ];
 
 export interface SocketsMeasured extends Measured {
-  readonly door: string;
+  readonly api: string;
   readonly clients: number;
   /** Bytes of the replica before anybody came. */
   readonly emptyRss: number;
@@ -42,7 +42,7 @@ export interface SocketsMeasured extends Measured {
 export async function measureSockets(
   stage: ClusterStage,
   replica: BenchReplica,
-  door: Door,
+  api: Api,
   { clients, seconds }: SocketsOptions,
 ): Promise<SocketsMeasured> {
   const crowd = start('./cluster-clients.ts', []);
@@ -50,11 +50,11 @@ export async function measureSockets(
   try {
     await stage.pace(1, MARKETS_PER_UPDATE);
     const empty = await replica.usage('memory');
-    await order({ kind: 'open', url: replica.url, path: door.path, count: clients });
+    await order({ kind: 'open', url: replica.url, path: api.path, count: clients });
     await settle();
     const idle = await replica.usage('memory');
     await stage.pace(UPDATES_PER_SECOND, MARKETS_PER_UPDATE);
-    await order({ kind: 'say', text: door.subscribe });
+    await order({ kind: 'say', text: api.subscribe });
     await settle();
     const before = await replica.usage();
     const measured = await order({ kind: 'measure', seconds });
@@ -62,7 +62,7 @@ export async function measureSockets(
     await order({ kind: 'close' });
     return {
       ...measured,
-      door: door.name,
+      api: api.name,
       clients,
       emptyRss: empty.rss,
       idleRss: (idle.rss - empty.rss) / clients,
@@ -82,10 +82,10 @@ const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve,
 const kib = (bytes: number): string => `${(bytes / 1024).toFixed(1)} KiB`;
 
 export function showSockets(measured: SocketsMeasured): void {
-  const { door, clients, emptyRss, seconds, frames, bytes, fewest, deliveryMs, loopMs, idleRss, idleHeap, gatewayCpu, gatewayWaited, cpu } =
+  const { api, clients, emptyRss, seconds, frames, bytes, fewest, deliveryMs, loopMs, idleRss, idleHeap, gatewayCpu, gatewayWaited, cpu } =
     measured;
   const share = (us: number): string => `${((us / 1e6 / seconds) * 100).toFixed(0)} % of a core`;
-  console.log(`${clients} sockets on one replica, ${door}, ${UPDATES_PER_SECOND} updates/s from the source`);
+  console.log(`${clients} sockets on one replica, ${api}, ${UPDATES_PER_SECOND} updates/s from the source`);
   console.log(`  alone        ${(emptyRss / 1024 / 1024).toFixed(0)} MiB of resident memory for the replica`);
   console.log(`  idle         ${kib(idleRss)} of resident memory, ${kib(idleHeap)} of heap a socket`);
   console.log(

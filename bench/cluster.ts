@@ -1,5 +1,5 @@
 import { measureReads, showReads } from './cluster-reads.js';
-import { DOORS, measureSockets, showSockets, type SocketsMeasured } from './cluster-sockets.js';
+import { APIS, measureSockets, showSockets, type SocketsMeasured } from './cluster-sockets.js';
 import { openClusterStage } from './cluster-stage.js';
 import { report } from './take-turns.js';
 
@@ -23,9 +23,9 @@ async function measure(): Promise<number> {
   const rows: (readonly [string, number, number])[] = [];
   if (only !== 'sockets')
     rows.push(...showReads(await measureReads(stage, [await stage.startReplica(), await stage.startReplica()], READS)));
-  for (const door of only === 'reads' ? [] : DOORS) {
+  for (const api of only === 'reads' ? [] : APIS) {
     // A fresh process each time: what another part left in memory is not a socket's.
-    const measured = await measureSockets(stage, await stage.startReplica(), door, SOCKETS);
+    const measured = await measureSockets(stage, await stage.startReplica(), api, SOCKETS);
     showSockets(measured);
     rows.push(...rowsOf(measured));
   }
@@ -33,12 +33,12 @@ async function measure(): Promise<number> {
 }
 
 /** How often the limit fits into what was measured: 1 and more is met. */
-function rowsOf({ door, deliveryMs, idleRss, loopMs }: SocketsMeasured): (readonly [string, number, number])[] {
+function rowsOf({ api, deliveryMs, idleRss, loopMs }: SocketsMeasured): (readonly [string, number, number])[] {
   return [
     ...(deliveryMs
-      ? [[`${door}: ${TARGETS.deliveryMs} ms / p99 delivery`, TARGETS.deliveryMs / Math.max(1, deliveryMs.p99), 1] as const]
+      ? [[`${api}: ${TARGETS.deliveryMs} ms / p99 delivery`, TARGETS.deliveryMs / Math.max(1, deliveryMs.p99), 1] as const]
       : []),
-    [`${door}: 40 KiB / memory of an idle socket`, TARGETS.idleBytes / idleRss, 1],
-    [`${door}: ${TARGETS.loopMs} ms / p99 of the event loop`, TARGETS.loopMs / Math.max(1, loopMs[1]), 1],
+    [`${api}: 40 KiB / memory of an idle socket`, TARGETS.idleBytes / idleRss, 1],
+    [`${api}: ${TARGETS.loopMs} ms / p99 of the event loop`, TARGETS.loopMs / Math.max(1, loopMs[1]), 1],
   ];
 }

@@ -3,7 +3,7 @@ import { systemClock } from '../core/adapters/system/clock.js';
 import { createLifecycle } from '../app/lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
 import { startSandbox } from '../sandbox/run.js';
-import { bareExpress, serve } from './bench-doors.js';
+import { bareExpress, serve } from './bench-apis.js';
 import type { Job } from './load.js';
 import { createTurns, report, type Turns } from './take-turns.js';
 

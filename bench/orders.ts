@@ -76,7 +76,7 @@ async function measure(): Promise<number> {
 }
 
 function newAgent(): Promise<AgentTrader> {
-  return newAgentTrader(doorAt(sandbox.url), chain, { usdc: '1000000' });
+  return newAgentTrader(gatewayAt(sandbox.url), chain, { usdc: '1000000' });
 }
 
 async function measureRest(agent: AgentTrader): Promise<Row[]> {
@@ -89,7 +89,7 @@ function order(changes: Json = {}): Json {
 }
 
 /** A gateway as a client knows it: by its address. */
-function doorAt(url: string): Parameters<typeof newAgentTrader>[0] {
+function gatewayAt(url: string): Parameters<typeof newAgentTrader>[0] {
   const call = async (path: string, init?: RequestInit) => {
     const response = await fetch(`${url}${path}`, init);
     return { status: response.status, headers: response.headers, body: await response.json() };
@@ -111,7 +111,7 @@ async function measureGateway({ trader, wallet }: AgentTrader): Promise<Row[]> {
   const operator = { ...sandbox.config.operator, token: null };
   child.send({ config: { ...sandbox.config, chains, operator }, relayerKey: null });
   const [url] = (await once(child, 'message')) as [string];
-  const agent = agentTrader(doorAt(url), chain, trader, wallet);
+  const agent = agentTrader(gatewayAt(url), chain, trader, wallet);
   await eventually(
     () => agent.create(order()),
     ({ status }) => status === 201,

@@ -54,7 +54,7 @@ export function createFacade(gateway: Gateway, { clientOf, responses, trade }: F
 function openScope(scopes: RequestScopes, { method = '', headers }: IncomingMessage): OpenScope {
   const traceparent = headers['traceparent'];
   return scopes.open({
-    door: 'facade',
+    api: 'facade',
     transport: 'http',
     method,
     traceparent: Array.isArray(traceparent) ? undefined : traceparent,

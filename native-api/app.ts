@@ -130,7 +130,7 @@ function openScope(scopes: RequestScopes, request: IncomingMessage): OpenScope {
   const { method = '', headers } = request;
   const traceparent = headers['traceparent'];
   const scope = scopes.open({
-    door: 'native',
+    api: 'native',
     transport: 'http',
     method,
     traceparent: Array.isArray(traceparent) ? undefined : traceparent,

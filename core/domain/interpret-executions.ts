@@ -64,14 +64,14 @@ export const figuresOf = (trade: TradeStruct): TradeFigures => ({
   isCounterTrade: trade.isCounterTrade,
 });
 
-export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>, story: TransactionLogs): Executed {
+export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>, transaction: TransactionLogs): Executed {
   const { t, user, index, orderId, marketPrice: price, oraclePrice, collateralPriceUsd, percentProfit, amountSentToTrader } = log.args;
   const trader = lower(user);
   const terms = termsOf(t);
   const opens = log.name === 'MarketExecuted' ? log.args.open : log.args.orderType <= LAST_OPENING_TRIGGER;
   const trigger = log.name === 'LimitExecuted' && !opens ? TRIGGERED[log.args.orderType as keyof typeof TRIGGERED] : null;
   const restingKey = log.name === 'LimitExecuted' && opens ? (`resting:${log.args.limitIndex}` as const) : null;
-  const entryPriceUsd = opens ? collateralPriceUsd : story.tradeOf(trader, index)?.entryPriceUsd;
+  const entryPriceUsd = opens ? collateralPriceUsd : transaction.tradeOf(trader, index)?.entryPriceUsd;
   const orderType = log.name === 'LimitExecuted' ? log.args.orderType : opens ? PENDING_TYPE.marketOpen : PENDING_TYPE.marketClose;
   return {
     kind: 'executed',
@@ -84,11 +84,11 @@ export function executedWhole(log: LogNamed<'MarketExecuted' | 'LimitExecuted'>,
     price,
     oraclePrice,
     sizeCollateral: positionSizeCollateral(terms),
-    sizeToken: tokensOf(t.positionSizeToken, { ...terms, sizeCollateral: positionSizeCollateral(terms) }, story.precisionOf),
+    sizeToken: tokensOf(t.positionSizeToken, { ...terms, sizeCollateral: positionSizeCollateral(terms) }, transaction.precisionOf),
     collateral: t.collateralAmount,
     grossPnl: opens ? 0n : (t.collateralAmount * percentProfit) / HUNDRED_PERCENT,
     netPnl: opens ? 0n : amountSentToTrader - t.collateralAmount,
-    fee: feeBefore(log, story, { trader, collateralIndex: t.collateralIndex, orderType }),
+    fee: feeBefore(log, transaction, { trader, collateralIndex: t.collateralIndex, orderType }),
     collateralPriceUsd,
     ...(entryPriceUsd === undefined ? {} : { entryPriceUsd }),
     after: opens ? figuresOf(t) : null,
@@ -114,14 +114,14 @@ function feeBefore(
 
 type PartLog = LogNamed<'PositionSizeIncreaseExecuted' | 'PositionSizeDecreaseExecuted'>;
 
-export function executedPart(log: PartLog, story: TransactionLogs): Executed | null {
+export function executedPart(log: PartLog, transaction: TransactionLogs): Executed | null {
   const { args } = log;
   const isIncrease = log.name === 'PositionSizeIncreaseExecuted';
   const { positionSizeCollateralDelta, priceImpact } = args.values;
   const pnl = log.name === 'PositionSizeDecreaseExecuted' ? pnlOfPart(log.args.values) : NO_PNL;
-  const before = story.tradeOf(lower(args.trader), Number(args.index));
+  const before = transaction.tradeOf(lower(args.trader), Number(args.index));
   const sizeToken = priceImpact.positionSizeToken;
-  return executedUpdate(log, story, {
+  return executedUpdate(log, transaction, {
     action: isIncrease ? 'increase' : 'decrease',
     orderType: isIncrease ? PENDING_TYPE.partialOpen : PENDING_TYPE.partialClose,
     part: {
@@ -129,7 +129,9 @@ export function executedPart(log: PartLog, story: TransactionLogs): Executed | n
       price: priceImpact.priceAfterImpact,
       sizeCollateral: positionSizeCollateralDelta,
       sizeToken:
-        before === null ? sizeToken : tokensOf(sizeToken, { ...before, sizeCollateral: positionSizeCollateralDelta }, story.precisionOf),
+        before === null
+          ? sizeToken
+          : tokensOf(sizeToken, { ...before, sizeCollateral: positionSizeCollateralDelta }, transaction.precisionOf),
       collateralPriceUsd: args.collateralPriceUsd,
     },
   });
@@ -149,8 +151,12 @@ const NO_PNL = { grossPnl: 0n, netPnl: 0n } as const;
 /** Nothing is bought or sold. */
 const NO_SIZE = { ...NO_PNL, sizeCollateral: 0n, sizeToken: 0n, collateralPriceUsd: null } as const;
 
-export function executedLeverage(log: LogNamed<'LeverageUpdateExecuted'>, story: TransactionLogs): Executed | null {
-  const update = executedUpdate(log, story, { action: 'leverage', orderType: null, part: { ...NO_SIZE, price: log.args.oraclePrice } });
+export function executedLeverage(log: LogNamed<'LeverageUpdateExecuted'>, transaction: TransactionLogs): Executed | null {
+  const update = executedUpdate(log, transaction, {
+    action: 'leverage',
+    orderType: null,
+    part: { ...NO_SIZE, price: log.args.oraclePrice },
+  });
   return update && { ...update, fee: log.args.values.govFeeCollateral };
 }
 
@@ -159,13 +165,13 @@ type Part = Pick<Executed, 'price' | 'sizeCollateral' | 'sizeToken' | 'grossPnl'
 /** The position's new figures are in a separate log. */
 function executedUpdate(
   log: PartLog | LogNamed<'LeverageUpdateExecuted'>,
-  story: TransactionLogs,
+  transaction: TransactionLogs,
   { action, orderType, part }: { readonly action: Executed['action']; readonly orderType: number | null; readonly part: Part },
 ): Executed | null {
   const { orderId, trader, index, collateralIndex, oraclePrice, collateralDelta } = log.args;
   const tradeIndex = Number(index);
-  const before = story.tradeOf(lower(trader), tradeIndex);
-  const updated = story.logs.findLast(
+  const before = transaction.tradeOf(lower(trader), tradeIndex);
+  const updated = transaction.logs.findLast(
     (other): other is LogNamed<'TradePositionUpdated'> =>
       other.name === 'TradePositionUpdated' && lower(other.args.user) === lower(trader) && other.args.index === tradeIndex,
   );
@@ -173,7 +179,7 @@ function executedUpdate(
   const { collateralAmount, leverage, openPrice, newSl, newPositionSizeToken } = updated.args;
   const { pairIndex, long, tp, isCounterTrade } = before;
   const after = { pairIndex, collateralIndex, long, tp, collateralAmount, openPrice, leverage: BigInt(leverage), sl: newSl };
-  const fee = orderType === null ? 0n : feeBefore(log, story, { trader: lower(trader), collateralIndex, orderType });
+  const fee = orderType === null ? 0n : feeBefore(log, transaction, { trader: lower(trader), collateralIndex, orderType });
   return {
     kind: 'executed',
     action,
@@ -212,8 +218,8 @@ export const edited = (log: EditLog, field: PositionEdited['field'], value: bigi
 });
 
 /** A TP/SL change, with the position it applies to, because a TP/SL order closes the whole position. */
-export function editedLevel(log: EditLog, story: TransactionLogs, level: Level, value: bigint): PositionEdited {
-  const held = heldAt(log, story);
+export function editedLevel(log: EditLog, transaction: TransactionLogs, level: Level, value: bigint): PositionEdited {
+  const held = heldAt(log, transaction);
   return { ...edited(log, level, value), ...(held && { held }) };
 }
 

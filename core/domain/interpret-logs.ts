@@ -40,14 +40,14 @@ const REQUESTS: Readonly<Record<number, OrderAction>> = {
 };
 const STOP = 2;
 
-function interpret(log: DiamondLog, story: TransactionLogs): ChainEvent | null {
+function interpret(log: DiamondLog, transaction: TransactionLogs): ChainEvent | null {
   switch (log.name) {
     case 'PendingOrderStored':
-      return requested(log.args.pendingOrder, log.place, story);
+      return requested(log.args.pendingOrder, log.place, transaction);
     case 'PendingOrderClosed':
-      return closedWithoutOutcome(log, story);
+      return closedWithoutOutcome(log, transaction);
     case 'OpenOrderPlaced':
-      return rested(log, story);
+      return rested(log, transaction);
     case 'OpenOrderDetailsUpdated': {
       const { openPrice, tp, sl, maxSlippageP, user, index } = log.args;
       return { kind: 'amended', ...ofResting(user, index, log), openPrice, tp, sl, slippageP: BigInt(maxSlippageP) };
@@ -57,23 +57,23 @@ function interpret(log: DiamondLog, story: TransactionLogs): ChainEvent | null {
     case 'ChainlinkCallbackTimeout':
       return { kind: 'withdrawn', ...ofRequest(log.args.pendingOrderId, null, log) };
     case 'MarketOpenCanceled':
-      return refused(log, null, story);
+      return refused(log, null, transaction);
     case 'MarketCloseCanceled':
-      return refused(log, Number(log.args.index), story);
+      return refused(log, Number(log.args.index), transaction);
     case 'MarketExecuted':
     case 'LimitExecuted':
-      return executedWhole(log, story);
+      return executedWhole(log, transaction);
     case 'LeverageUpdateExecuted':
-      return log.args.cancelReason === 0 ? executedLeverage(log, story) : refused(log, Number(log.args.index), story);
+      return log.args.cancelReason === 0 ? executedLeverage(log, transaction) : refused(log, Number(log.args.index), transaction);
     case 'PositionSizeIncreaseExecuted':
     case 'PositionSizeDecreaseExecuted':
-      return log.args.cancelReason === 0 ? executedPart(log, story) : refused(log, Number(log.args.index), story);
+      return log.args.cancelReason === 0 ? executedPart(log, transaction) : refused(log, Number(log.args.index), transaction);
     case 'TradePositivePnlWithdrawn':
-      return withdrawal(log, story);
+      return withdrawal(log, transaction);
     case 'TradeTpUpdated':
-      return editedLevel(log, story, 'tp', log.args.newTp);
+      return editedLevel(log, transaction, 'tp', log.args.newTp);
     case 'TradeSlUpdated':
-      return editedLevel(log, story, 'sl', log.args.newSl);
+      return editedLevel(log, transaction, 'sl', log.args.newSl);
     case 'TradeMaxClosingSlippagePUpdated':
       return edited(log, 'slippageP', BigInt(log.args.maxClosingSlippageP));
     default:
@@ -86,7 +86,7 @@ function ofResting(trader: Hex, index: number, { place }: { readonly place: Even
 }
 
 /** A market request; null for requests of keepers, and for changes of an unknown trade. */
-export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, story: TransactionLogs): Requested | null {
+export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, transaction: TransactionLogs): Requested | null {
   const { trade } = pendingOrder;
   const action = REQUESTS[pendingOrder.orderType];
   if (!action || lower(pendingOrder.user) !== lower(trade.user)) return null;
@@ -96,11 +96,11 @@ export function requested(pendingOrder: PendingOrderStruct, place: EventPlace, s
     const size = { sizeCollateral: positionSizeCollateral(terms), sizeToken: null };
     return { ...common, ...ofRequest(pendingOrder, null, { place }), ...size, terms, slippageP: BigInt(pendingOrder.maxSlippageP) };
   }
-  const position = story.tradeOf(lower(trade.user), trade.index);
+  const position = transaction.tradeOf(lower(trade.user), trade.index);
   if (position === null) return null;
-  const closing = slippageBefore(story.logs, trade, place) ?? position.slippageP;
+  const closing = slippageBefore(transaction.logs, trade, place) ?? position.slippageP;
   const slippageP = pendingOrder.maxSlippageP > 0 ? BigInt(pendingOrder.maxSlippageP) : closing || DEFAULT_CLOSING_SLIPPAGE_P;
-  return { ...common, ...ofRequest(pendingOrder, trade.index, { place }), ...changeOf(action, trade, position, story), slippageP };
+  return { ...common, ...ofRequest(pendingOrder, trade.index, { place }), ...changeOf(action, trade, position, transaction), slippageP };
 }
 
 /** The closing slippage set earlier in the same transaction: a close may set its own just before the request. */
@@ -164,11 +164,11 @@ export function restedAs(trade: TradeStruct, slippageP: bigint, place: EventPlac
   return { kind: 'rested', type, ...ofResting(trade.user, trade.index, { place }), terms, ...size, slippageP };
 }
 
-const refused = (log: Refusal, tradeIndex: number | null, story: TransactionLogs): Refused => ({
+const refused = (log: Refusal, tradeIndex: number | null, transaction: TransactionLogs): Refused => ({
   kind: 'refused',
   ...ofRequest(log.args.orderId, tradeIndex, log),
   reason: CANCEL_REASONS[log.args.cancelReason] ?? 'OTHER',
-  figures: refusalFigures(log, story),
+  figures: refusalFigures(log, transaction),
 });
 
 /** Outcomes that name the pending order they answer. */

@@ -110,7 +110,7 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Chang
   for (const { trader, orderKey, to } of linked.moved) unit.moveEvents({ trader, orderKey }, to);
   const events = linked.steps.map(({ event }) => event);
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
-  const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'news');
+  const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'update');
   unit.noteHashes(linked.hashes);
   // Order entries precede fill entries, as in applyFresh.
   return { ...changes, events, journalEntries: [...changes.journalEntries, ...stored.flatMap(fillOf)] };
@@ -140,7 +140,7 @@ interface Rows {
 }
 
 /** Folds the given rows again from all their events that are not orphaned. */
-async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'news' | 'correction'): Promise<Changes> {
+async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'update' | 'correction'): Promise<Changes> {
   const ofOrders = await unit.eventsOfOrders(orders.map(({ id }) => id));
   const folded = orders.map((row) => {
     const events = ofOrders.get(row.id) ?? [];
@@ -154,13 +154,14 @@ async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'news
   const entries = folded.flatMap(({ before, row }): NewJournalEntry[] => {
     if (isSame(before, row.order)) return [];
     const { id, trader, order } = row;
-    if (before === null || (as === 'news' && order !== null)) return order === null ? [] : [{ trader, fact: { kind: 'order', id, order } }];
+    if (before === null || (as === 'update' && order !== null))
+      return order === null ? [] : [{ trader, fact: { kind: 'order', id, order } }];
     return [{ trader, fact: { kind: 'correction', of: { kind: 'order', id, order, before } } }];
   });
   return { events: [], orders: rows, positions: positions.rows, journalEntries: [...entries, ...positions.entries] };
 }
 
-async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as: 'news' | 'correction') {
+async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as: 'update' | 'correction') {
   const before = await unit.positions(refs);
   const events = await unit.eventsOfTrades(refs);
   const folded = refs.map((ref) => ({
@@ -172,7 +173,7 @@ async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as
   const entries = rows.flatMap(({ id, trader, tradeIndex, position }): NewJournalEntry[] => {
     const was = before.get(tradeRefKey({ trader, tradeIndex })) ?? null;
     if (isSame(was, position)) return [];
-    if (was === null || (as === 'news' && position !== null))
+    if (was === null || (as === 'update' && position !== null))
       return position === null ? [] : [{ trader, fact: { kind: 'position', id, tradeIndex, position } }];
     return [{ trader, fact: { kind: 'correction', of: { kind: 'position', id, tradeIndex, position, before: was } } }];
   });

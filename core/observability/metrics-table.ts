@@ -27,14 +27,14 @@ export const METRICS = {
   requests: row({
     name: 'gateway_http_requests_total',
     type: 'counter',
-    help: 'Requests answered, by front end (label `door`), transport (http, or ws for posts on a WebSocket), operation and status code.',
-    labels: ['door', 'transport', 'operation', 'code'],
+    help: 'Requests answered, by front end (label `api`), transport (http, or ws for posts on a WebSocket), operation and status code.',
+    labels: ['api', 'transport', 'operation', 'code'],
   }),
   latency: row({
     name: 'gateway_http_request_seconds',
     type: 'histogram',
     help: 'Time from a request to its answer.',
-    labels: ['door', 'transport', 'operation'],
+    labels: ['api', 'transport', 'operation'],
   }),
   actions: row({
     name: 'gateway_facade_actions_total',
@@ -42,12 +42,12 @@ export const METRICS = {
     help: 'Actions of the facade that were answered with HTTP 200, by what the answer says; outcome: ok, err.',
     labels: ['action', 'outcome'],
   }),
-  sessions: row({ name: 'gateway_sockets', type: 'gauge', help: 'WebSocket connections that are open.', labels: ['door'] }),
+  sessions: row({ name: 'gateway_sockets', type: 'gauge', help: 'WebSocket connections that are open.', labels: ['api'] }),
   subscriptions: row({
     name: 'gateway_subscriptions',
     type: 'gauge',
     help: 'Subscriptions of all open WebSocket connections.',
-    labels: ['door'],
+    labels: ['api'],
   }),
   backlog: row({
     name: 'gateway_socket_backlog_bytes',

@@ -90,7 +90,7 @@ export function createMetricsBook(): MetricsBook {
     request(api, operation, status, ms, transport = 'http') {
       const own = slots[api][transport];
       let slot = own.get(operation);
-      if (slot === undefined) own.set(operation, (slot = newSlot({ door: api, transport, operation })));
+      if (slot === undefined) own.set(operation, (slot = newSlot({ api, transport, operation })));
       slot.codes.set(status, (slot.codes.get(status) ?? 0) + 1);
       slot.seconds.observe(ms / 1_000);
     },
@@ -136,7 +136,7 @@ const newSlot = (labels: Labels): Slot => ({ labels, codes: new Map(), seconds: 
 const named = (metric: TimedMetric, given: readonly string[]): Labels =>
   Object.fromEntries(METRICS[metric].labels.map((label, at) => [label, given[at] ?? '']));
 const apiValues = (counts: Readonly<Record<ApiName, number>>): MetricValue[] =>
-  API_NAMES.map((api) => ({ value: counts[api], labels: { door: api } }));
+  API_NAMES.map((api) => ({ value: counts[api], labels: { api } }));
 
 const timedValues = (
   metric: TimedMetric,

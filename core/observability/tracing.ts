@@ -55,7 +55,7 @@ const faultOf = (error: unknown): string =>
   error instanceof Error ? ('code' in error && typeof error.code === 'string' ? error.code : error.name) : 'fault';
 
 export interface ScopeStart {
-  readonly door: ApiName;
+  readonly api: ApiName;
   readonly transport: Transport;
   readonly method: string;
   /** The client's header as received. */

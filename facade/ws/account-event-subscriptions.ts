@@ -20,22 +20,22 @@ interface Channel {
   readonly question: string;
   /** Sent first, read after listening began; null if the channel starts with the next event. */
   readonly snapshot: ((owner: AccountContext, user: Address) => Promise<Snapshot>) | null;
-  readonly texts: (news: AccountUpdates, user: Address) => readonly string[];
+  readonly texts: (updates: AccountUpdates, user: Address) => readonly string[];
 }
 
 interface Snapshot {
   readonly text: string;
   readonly items: readonly unknown[];
   /** Removes from later events what the snapshot already contains. */
-  readonly without: (news: AccountUpdates) => AccountUpdates;
+  readonly without: (updates: AccountUpdates) => AccountUpdates;
 }
 
 /** Serialises an event once per subscribed address, which is the trader or one of its agents. */
-const textsOnce = (make: (news: AccountUpdates, user: Address) => readonly string[]): Channel['texts'] => {
+const textsOnce = (make: (updates: AccountUpdates, user: Address) => readonly string[]): Channel['texts'] => {
   const made = createOnce<AccountUpdates, Map<Address, readonly string[]>>(() => new Map());
-  return (news, user) => {
-    const known = made(news);
-    const texts = known.get(user) ?? make(news, user);
+  return (updates, user) => {
+    const known = made(updates);
+    const texts = known.get(user) ?? make(updates, user);
     known.set(user, texts);
     return texts;
   };
@@ -55,7 +55,7 @@ const fillsSnapshot =
     return {
       text: fillsText(user, fills, true),
       items: fills,
-      without: (news) => ({ ...news, fills: news.fills.filter(({ wire }) => !known.has(wire.tid)) }),
+      without: (updates) => ({ ...updates, fills: updates.fills.filter(({ wire }) => !known.has(wire.tid)) }),
     };
   };
 
@@ -70,7 +70,7 @@ const JOINED_FILLS = fillsChannel(true);
 async function historySnapshot(owner: AccountContext, user: Address): Promise<Snapshot> {
   const orderHistoryRows = await orderHistory(owner, MOST);
   const text = frameText('userHistoricalOrders', { user, orderHistory: orderHistoryRows, isSnapshot: true });
-  return { text, items: orderHistoryRows, without: (news) => news };
+  return { text, items: orderHistoryRows, without: (updates) => updates };
 }
 
 const CHANNELS = {
@@ -116,14 +116,14 @@ const CHANNELS = {
 async function openAccountEvents(context: OpenContext, user: Address, channel: Channel): Promise<Opened> {
   const { feeds, outbox, charge, lose } = context;
   const trader = await context.context.traderOf(user);
-  const { part, release } = feeds.story(trader);
+  const { part, release } = feeds.accountEvents(trader);
   let cancel: Cancel = () => undefined;
   let isStopped = false;
   let isFirst = true;
   /** Events that arrive while a snapshot is read; null otherwise. */
   let meanwhile: AccountUpdates[] | null = null;
 
-  const say = (news: AccountUpdates): void => channel.texts(news, user).forEach((text) => outbox.push(text));
+  const say = (updates: AccountUpdates): void => channel.texts(updates, user).forEach((text) => outbox.push(text));
 
   const sendSnapshot = async (): Promise<void> => {
     if (channel.snapshot === null || meanwhile !== null) return;
@@ -136,7 +136,7 @@ async function openAccountEvents(context: OpenContext, user: Address, channel: C
     outbox.push(text);
     const waiting = meanwhile;
     meanwhile = null;
-    for (const news of waiting) say(without(news));
+    for (const updates of waiting) say(without(updates));
     if (waiting.some(({ hasTakenBack }) => hasTakenBack)) await sendSnapshot();
   };
   const beginAgain = (): void =>
@@ -145,11 +145,11 @@ async function openAccountEvents(context: OpenContext, user: Address, channel: C
       lose('the account cannot be read');
     });
 
-  const onUpdates = (news: AccountUpdates): void => {
-    if (meanwhile !== null) return void meanwhile.push(news);
+  const onUpdates = (updates: AccountUpdates): void => {
+    if (meanwhile !== null) return void meanwhile.push(updates);
     // The protocol has no message for a removed fill, so a new snapshot is sent.
-    if (news.hasTakenBack && channel.snapshot !== null) return beginAgain();
-    say(news);
+    if (updates.hasTakenBack && channel.snapshot !== null) return beginAgain();
+    say(updates);
   };
 
   try {

@@ -22,7 +22,7 @@ export interface AccountUpdates extends FillUpdates {
 }
 
 export interface AccountListener {
-  readonly onUpdates: (news: AccountUpdates) => void;
+  readonly onUpdates: (updates: AccountUpdates) => void;
   /** The account cannot be followed any more. */
   readonly onLost: () => void;
 }
@@ -46,8 +46,8 @@ export interface AccountEventsOptions {
 
 /** Order and fill updates of an account in the facade's format, derived from its journal, whichever replica wrote it. */
 export function createAccountEvents({ gateway, venue, journal, readContext, trader }: AccountEventsOptions): AccountEvents {
-  const news = createTopic<AccountUpdates>('facade story', venue.log);
-  const loss = createTopic<null>('facade story', venue.log);
+  const updates = createTopic<AccountUpdates>('facade account events', venue.log);
+  const loss = createTopic<null>('facade account events', venue.log);
   let isStopped = false;
   let cancel: Cancel = () => undefined;
   const orderUpdates = createOrderUpdates();
@@ -90,7 +90,7 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
     const orders = [...changed, ...fills.fills.filter(({ part }) => part.isExcess).map(excessOrder)];
     const nonUserCancels = await describeCancels(account, orders);
     lookAgain();
-    if (!isStopped && own.length + orders.length > 0) news.publish({ orders, nonUserCancels, moved: movedStops(orders), ...fills });
+    if (!isStopped && own.length + orders.length > 0) updates.publish({ orders, nonUserCancels, moved: movedStops(orders), ...fills });
   };
 
   const begin = async (): Promise<void> => {
@@ -98,7 +98,7 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
     await orderUpdates.begin(await readContextNow());
     if (isStopped) return;
     const onFault = (error: unknown): void => {
-      venue.log.error('facade.story-lost', { error });
+      venue.log.error('facade.account-events-lost', { error });
       loss.publish(null);
     };
     cancel = followJournal(gateway, venue, journal, { trader, after, deliver, whenWritable: () => Promise.resolve(), onFault });
@@ -109,7 +109,7 @@ export function createAccountEvents({ gateway, venue, journal, readContext, trad
   return {
     ready,
     listen({ onUpdates, onLost }) {
-      const cancels = [news.listen(onUpdates), loss.listen(onLost)];
+      const cancels = [updates.listen(onUpdates), loss.listen(onLost)];
       return () => cancels.forEach((end) => end());
     },
     stop() {

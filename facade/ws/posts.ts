@@ -76,7 +76,7 @@ export function createPosts({ gateway, venue, peer, info, exchange, most, say, f
   };
 
   const followed = async (post: Post, bytes: Uint8Array): Promise<string> => {
-    const scope = gateway.scopes?.open({ door: 'facade', transport: 'ws', method: 'POST' }) ?? null;
+    const scope = gateway.scopes?.open({ api: 'facade', transport: 'ws', method: 'POST' }) ?? null;
     return scope === null ? respond(post, bytes, null) : scope.run(peer.requestId, () => respond(post, bytes, scope));
   };
 

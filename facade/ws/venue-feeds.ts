@@ -26,7 +26,7 @@ export interface VenueFeeds {
   trades(asset: Asset): Held<TradeFeed>;
   candles(key: ChartKey): Held<CandleFeed>;
   account(trader: Address): Held<AccountCache>;
-  story(trader: Address): Held<AccountEvents>;
+  accountEvents(trader: Address): Held<AccountEvents>;
   /** With the current markets. */
   readonly readContext: () => Promise<InfoContext>;
   /** For all markets, computed once per price change. */
@@ -59,11 +59,11 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
     (trader: Address) => trader,
     (trader) => createAccountCache({ gateway, venue, journal, polls, trader }),
   );
-  const stories = createShared(
+  const accountEvents = createShared(
     (trader: Address) => trader,
     (trader) => createAccountEvents({ gateway, venue, journal, readContext, trader }),
   );
-  const counted = [shared, trades, candles, accounts, stories, journal];
+  const counted = [shared, trades, candles, accounts, accountEvents, journal];
   return {
     gateway,
     venue,
@@ -72,7 +72,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
     trades: (asset) => trades.hold(asset),
     candles: (key) => candles.hold(key),
     account: (trader) => accounts.hold(trader),
-    story: (trader) => stories.hold(trader),
+    accountEvents: (trader) => accountEvents.hold(trader),
     readContext,
     contexts: contextsOnce(gateway, venue),
     onPrices: (ask, pairIndex) =>

@@ -26,7 +26,7 @@ const run = async (name: string): Promise<string[]> => {
 };
 
 describe('the examples', () => {
-  it('npm run demo goes through both doors, says where to watch it, and ends with a table', async () => {
+  it('npm run demo goes through both APIs, says where to watch it, and ends with a table', async () => {
     const lines = await run('demo.mjs');
     expect(lines[0]).toBe(`Watch it: ${sandbox.url}/ and ${sandbox.url}/account`);
     expect(lines.at(-1)).toMatch(/^Every step succeeded, in \d+\.\d s\.$/);

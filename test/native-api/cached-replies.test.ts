@@ -48,7 +48,7 @@ function countingRow(): { readonly row: Operation; readonly asked: () => number 
   return { row, asked: () => asked };
 }
 
-interface Doors {
+interface Apis {
   /** Stored answers first, as in production. */
   readonly hot: string;
   /** Express alone, on the same stored answers. */
@@ -56,7 +56,7 @@ interface Doors {
   readonly replies: ResponseCache;
 }
 
-async function openDoors(gateway: Gateway, operations: readonly Operation[]): Promise<Doors> {
+async function openApis(gateway: Gateway, operations: readonly Operation[]): Promise<Apis> {
   const clientOf = createClientReader(gateway);
   const replies = createResponseCache(gateway);
   const host = createHost({ gateway, operations, extraRoutes: [], clientOf, responses: replies });
@@ -106,7 +106,7 @@ const comparable = ({ status, headers, body }: RawReply): unknown => ({
 describe('a hot read', () => {
   it('is worked out once, however many ask', async () => {
     const { row, asked } = countingRow();
-    const { hot, replies } = await openDoors(sandbox.gateway, [row]);
+    const { hot, replies } = await openApis(sandbox.gateway, [row]);
     const [, last] = await sameMoment(async () => {
       const first = await rawGet(`${hot}${V1}/count`);
       const before = asked();
@@ -120,7 +120,7 @@ describe('a hot read', () => {
   });
 
   it('has the same status, bytes and headers, in the same order, whichever path answers it', async () => {
-    const { hot, express, replies } = await openDoors(sandbox.gateway, OPERATIONS);
+    const { hot, express, replies } = await openApis(sandbox.gateway, OPERATIONS);
     for (const path of ['/markets', '/prices', '/markets/BTC-USD/book?levels=5']) {
       const id = { 'X-Request-Id': 'same-for-both' };
       const [one, other, stored] = await sameMoment(async () => {
@@ -138,7 +138,7 @@ describe('a hot read', () => {
 
   it('of a private row is never stored', async () => {
     const row = { ...countingRow().row, auth: 'reader' as const };
-    const { hot, replies } = await openDoors(sandbox.gateway, [row]);
+    const { hot, replies } = await openApis(sandbox.gateway, [row]);
     const apiKey = await issuedKey();
     const seen = [];
     for (let turn = 0; turn < 3; turn += 1) {
@@ -151,7 +151,7 @@ describe('a hot read', () => {
   });
 
   it('is refused above the limit with the same answer on both paths', async () => {
-    const { hot, express, replies } = await openDoors(sandbox.gateway, OPERATIONS);
+    const { hot, express, replies } = await openApis(sandbox.gateway, OPERATIONS);
     const id = { 'X-Request-Id': 'same-for-both' };
     while (!sandbox.gateway.access.countAddress('127.0.0.1').isExceeded);
     await sameMoment(async () => {

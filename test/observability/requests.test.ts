@@ -177,7 +177,7 @@ describe('a request', () => {
     );
     expect(line).toMatchObject({
       level: 'debug',
-      door: 'native',
+      api: 'native',
       operation: 'getReadiness',
       status: 200,
       traceId: expect.any(String) as string,

@@ -48,9 +48,9 @@ describePages('the connect page', () => {
     await page.getByRole('button', { name: /^Switch to/ }).click();
     await page.locator('.column.native .lines').waitFor();
   };
-  const line = (page: Page, door: string, check: string) => page.locator(`.column.${door} [data-check=${check}]`);
-  const isMended = (page: Page, door: string, check: string): Promise<void> =>
-    page.locator(`.column.${door} [data-check=${check}][data-ok=true]`).waitFor();
+  const line = (page: Page, api: string, check: string) => page.locator(`.column.${api} [data-check=${check}]`);
+  const isMended = (page: Page, api: string, check: string): Promise<void> =>
+    page.locator(`.column.${api} [data-check=${check}][data-ok=true]`).waitFor();
 
   async function fundAndApprove(page: Page): Promise<void> {
     await line(page, 'native', 'balance').getByRole('button', { name: /^Fund/ }).click();
@@ -62,8 +62,8 @@ describePages('the connect page', () => {
   }
 
   /** Makes a key, says that it is stored, and has the wallet sign. Answers the key as it was shown. */
-  async function makeAgent(page: Page, door: 'native' | 'hyperliquid'): Promise<string> {
-    await line(page, door, 'agent').getByRole('button', { name: 'Make an agent' }).click();
+  async function makeAgent(page: Page, api: 'native' | 'hyperliquid'): Promise<string> {
+    await line(page, api, 'agent').getByRole('button', { name: 'Make an agent' }).click();
     const card = page.locator('#agent-card');
     await card.getByRole('button', { name: 'Make a key in this browser' }).click();
     const key = (await card.locator('.secret').textContent()) ?? '';
@@ -73,7 +73,7 @@ describePages('the connect page', () => {
     expect(await card.locator('.secret').count()).toBe(0);
     await card.getByText('It cannot withdraw, transfer or approve funds').waitFor();
     await card.getByRole('button', { name: 'Sign in the wallet' }).click();
-    await isMended(page, door, 'agent');
+    await isMended(page, api, 'agent');
     return key;
   }
 

@@ -57,8 +57,8 @@ describe('the metrics', () => {
   });
 
   it('count requests of both front ends by operation and code, those from stored bytes too', async () => {
-    const native = { door: 'native', operation: 'listMarkets', code: '200' };
-    const facade = { door: 'facade', operation: 'meta', code: '200' };
+    const native = { api: 'native', operation: 'listMarkets', code: '200' };
+    const facade = { api: 'facade', operation: 'meta', code: '200' };
     const before = await scrape();
     for (let at = 0; at < 3; at += 1) {
       await sandbox.get(`/v1/${CHAIN}/markets`);
@@ -82,7 +82,7 @@ describe('the metrics', () => {
     post(1, 'info', { type: 'meta' });
     post(2, 'info', { type: 'no-such-thing' });
     post(3, 'action', { action: { type: 'order' } });
-    const labels = { door: 'facade', transport: 'ws' };
+    const labels = { api: 'facade', transport: 'ws' };
     const text = await eventually(
       scrape,
       (now) => valueIn(now, 'gateway_http_requests_total', { ...labels, operation: 'order', code: '400' }) === 1,
@@ -103,9 +103,9 @@ describe('the metrics', () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v1/${CHAIN}/ws`);
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(JSON.stringify({ op: 'subscribe', channel: 'prices' }));
-    await eventually(scrape, (text) => valueIn(text, 'gateway_subscriptions', { door: 'native' }) === 1);
+    await eventually(scrape, (text) => valueIn(text, 'gateway_subscriptions', { api: 'native' }) === 1);
     const text = await scrape();
-    expect(valueIn(text, 'gateway_sockets', { door: 'native' })).toBe(1);
+    expect(valueIn(text, 'gateway_sockets', { api: 'native' })).toBe(1);
     expect(valueIn(text, 'gateway_follower_lag_blocks', { chain: CHAIN })).toBeLessThan(50);
     expect(valueIn(text, 'gateway_chain_head_age_seconds', { chain: CHAIN })).toBeLessThan(10);
     expect(valueIn(text, 'gateway_rpc_requests_total', { chain: CHAIN, outcome: 'answered' })).toBeGreaterThan(0);
@@ -125,7 +125,7 @@ describe('the metrics', () => {
     await eventually(
       scrape,
       (later) =>
-        valueIn(later, 'gateway_sockets', { door: 'native' }) === 0 && valueIn(later, 'gateway_subscriptions', { door: 'native' }) === 0,
+        valueIn(later, 'gateway_sockets', { api: 'native' }) === 0 && valueIn(later, 'gateway_subscriptions', { api: 'native' }) === 0,
     );
   });
 

@@ -3,15 +3,15 @@ import { newAgentKey } from '@diamond-gateway/client/agent';
 import type { Hex } from '@diamond-gateway/client/api';
 import { Tabs } from '../ui/tabs.js';
 import { allows, faultOf, FORBIDS, nameFor, NEW_WISH, registerAgent, type AgentWish } from './agent-wish.js';
-import { DOOR_NAMES, type Desk, type Door } from './desk.js';
+import { API_NAMES, type Desk, type Api } from './desk.js';
 import { KeyCard } from './key-card.js';
 import { StepNote, useAction } from './steps.js';
 
-const DOORS: readonly Door[] = ['native', 'hyperliquid'];
+const APIS: readonly Api[] = ['native', 'hyperliquid'];
 
 /** A key made here, shown once, and registered with a signature of the wallet. */
 export function AgentCard({ desk }: { readonly desk: Desk }) {
-  const door = desk.door.value;
+  const api = desk.api.value;
   return (
     <section class="panel" id="agent-card" aria-labelledby="agent-title" data-state="ready">
       <div class="panel-head">
@@ -19,11 +19,11 @@ export function AgentCard({ desk }: { readonly desk: Desk }) {
       </div>
       <Tabs
         label="API of the agent"
-        tabs={DOORS.map((name) => ({ name, title: DOOR_NAMES[name] }))}
-        chosen={door}
-        onChoose={(name) => void (desk.door.value = name)}
+        tabs={APIS.map((name) => ({ name, title: API_NAMES[name] }))}
+        chosen={api}
+        onChoose={(name) => void (desk.api.value = name)}
       >
-        <AgentSteps key={door} desk={desk} door={door} />
+        <AgentSteps key={api} desk={desk} api={api} />
       </Tabs>
     </section>
   );
@@ -31,15 +31,15 @@ export function AgentCard({ desk }: { readonly desk: Desk }) {
 
 type Stage = { readonly kind: 'form' } | { readonly kind: 'key' | 'sign'; readonly key: Hex };
 
-function AgentSteps({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
+function AgentSteps({ desk, api }: { readonly desk: Desk; readonly api: Api }) {
   const wish = useSignal<AgentWish>(NEW_WISH);
   const stage = useSignal<Stage>({ kind: 'form' });
   const now = stage.value;
   const hold = (key: Hex): void => {
-    desk.keys.value = { ...desk.keys.value, [door]: key };
+    desk.keys.value = { ...desk.keys.value, [api]: key };
     stage.value = { kind: 'sign', key };
   };
-  if (door === 'hyperliquid' && desk.info.relayer === null)
+  if (api === 'hyperliquid' && desk.info.relayer === null)
     return <p class="card-body">No relayer serves this chain, so its Hyperliquid API takes no orders. Use the native API.</p>;
   return (
     <div class="card-body">
@@ -48,18 +48,18 @@ function AgentSteps({ desk, door }: { readonly desk: Desk; readonly door: Door }
         address alone.
       </p>
       {now.kind === 'form' ? (
-        <WishForm door={door} wish={wish} onMake={() => void (stage.value = { kind: 'key', key: newAgentKey() })} />
+        <WishForm api={api} wish={wish} onMake={() => void (stage.value = { kind: 'key', key: newAgentKey() })} />
       ) : now.kind === 'key' ? (
-        <KeyCard secret={now.key} file={`agent-${door}-${desk.chain.slug}.txt`} onStored={() => hold(now.key)} />
+        <KeyCard secret={now.key} file={`agent-${api}-${desk.chain.slug}.txt`} onStored={() => hold(now.key)} />
       ) : (
-        <Signing desk={desk} door={door} wish={wish.value} secret={now.key} onAgain={() => void (stage.value = { kind: 'form' })} />
+        <Signing desk={desk} api={api} wish={wish.value} secret={now.key} onAgain={() => void (stage.value = { kind: 'form' })} />
       )}
     </div>
   );
 }
 
 interface WishFormProps {
-  readonly door: Door;
+  readonly api: Api;
   readonly wish: Signal<AgentWish>;
   readonly onMake: () => void;
 }
@@ -72,10 +72,10 @@ const EXPIRIES: readonly (readonly [label: string, days: number | null])[] = [
   ['no expiry', null],
 ];
 
-function WishForm({ door, wish, onMake }: WishFormProps) {
+function WishForm({ api, wish, onMake }: WishFormProps) {
   const { name, days, markets, maxLeverage, dailyCapUsd, permissions } = wish.value;
   const set = (part: Partial<AgentWish>): void => void (wish.value = { ...wish.value, ...part });
-  const fault = faultOf(door, wish.value);
+  const fault = faultOf(api, wish.value);
   const make = (event: Event): void => {
     event.preventDefault();
     if (fault === null) onMake();
@@ -86,7 +86,7 @@ function WishForm({ door, wish, onMake }: WishFormProps) {
         Name
         <input
           value={name}
-          maxLength={door === 'native' ? 32 : 8}
+          maxLength={api === 'native' ? 32 : 8}
           autoComplete="off"
           onInput={({ currentTarget }) => set({ name: currentTarget.value })}
         />
@@ -101,7 +101,7 @@ function WishForm({ door, wish, onMake }: WishFormProps) {
           ))}
         </select>
       </label>
-      {door === 'hyperliquid' ? (
+      {api === 'hyperliquid' ? (
         <p class="form-note muted">
           An agent of the Hyperliquid API may trade every market: its approval has no field for narrower bounds.
         </p>
@@ -162,19 +162,19 @@ function WishForm({ door, wish, onMake }: WishFormProps) {
 
 interface SigningProps {
   readonly desk: Desk;
-  readonly door: Door;
+  readonly api: Api;
   readonly wish: AgentWish;
   readonly secret: Hex;
   readonly onAgain: () => void;
 }
 
-function Signing({ desk, door, wish, secret, onAgain }: SigningProps) {
+function Signing({ desk, api, wish, secret, onAgain }: SigningProps) {
   const action = useAction();
   const isDone = action.step.value.kind === 'done';
-  const sign = (): void => action.start((report) => registerAgent(desk, door, wish, secret, report));
+  const sign = (): void => action.start((report) => registerAgent(desk, api, wish, secret, report));
   return (
     <>
-      {isDone ? null : <PlainWords desk={desk} door={door} wish={wish} />}
+      {isDone ? null : <PlainWords desk={desk} api={api} wish={wish} />}
       <div class="button-row">
         {isDone ? null : (
           <button type="button" class="button main" disabled={action.isBusy} onClick={sign}>
@@ -190,16 +190,16 @@ function Signing({ desk, door, wish, secret, onAgain }: SigningProps) {
   );
 }
 
-function PlainWords({ desk, door, wish }: Pick<SigningProps, 'desk' | 'door' | 'wish'>) {
+function PlainWords({ desk, api, wish }: Pick<SigningProps, 'desk' | 'api' | 'wish'>) {
   return (
     <div class="plain-words">
       <h3>What your wallet is about to sign</h3>
       <p>
-        {door === 'native' ? 'An AgentAuthorization' : 'An approveAgent'} for the agent “{nameFor(desk, door, wish)}”. A signature, no
+        {api === 'native' ? 'An AgentAuthorization' : 'An approveAgent'} for the agent “{nameFor(desk, api, wish)}”. A signature, no
         transaction: it costs no gas.
       </p>
       <ul>
-        {allows(door, wish).map((sentence) => (
+        {allows(api, wish).map((sentence) => (
           <li key={sentence} class="can">
             {sentence}
           </li>

@@ -3,7 +3,7 @@ import { agentFromKey } from '@diamond-gateway/client/agent';
 import { agentRequest, masterTypedData } from '@diamond-gateway/client/master';
 import { request } from '../api/request.js';
 import { formatUtc } from '../ui/format.js';
-import { agentsOf, checkAgain, sameAddress, type Desk, type Door } from './desk.js';
+import { agentsOf, checkAgain, sameAddress, type Desk, type Api } from './desk.js';
 import { approvalBody, approvalTypedData } from './l1-action.js';
 import { signTypedData } from './session.js';
 import { take, type Report } from './steps.js';
@@ -23,20 +23,20 @@ export interface AgentWish {
 export const NEW_WISH: AgentWish = { name: 'my bot', days: 30, markets: '', maxLeverage: '', dailyCapUsd: '', permissions: 'trade' };
 
 const DAY_MS = 86_400_000;
-const NAME_LENGTH: Readonly<Record<Door, number>> = { native: 32, hyperliquid: 16 };
+const NAME_LENGTH: Readonly<Record<Api, number>> = { native: 32, hyperliquid: 16 };
 const POSITIVE = /^(?:0|[1-9]\d{0,14})(?:\.\d{1,10})?$/;
 const MARKET = /^[A-Za-z0-9.]{1,15}[-/][A-Za-z0-9]{1,10}$/;
 
 const marketsOf = (text: string): string[] => text.split(/[\s,]+/).filter((one) => one !== '');
 
 /** An approval of an agent names its deployment by this prefix, or it could be a copy of one made for Hyperliquid. */
-export const nameFor = ({ info }: Pick<Desk, 'info'>, door: Door, { name }: AgentWish): string =>
-  door === 'native' ? name : `${info.agentNameTag ?? ''}${name.slice(0, NAME_LENGTH.hyperliquid - (info.agentNameTag ?? '').length)}`;
+export const nameFor = ({ info }: Pick<Desk, 'info'>, api: Api, { name }: AgentWish): string =>
+  api === 'native' ? name : `${info.agentNameTag ?? ''}${name.slice(0, NAME_LENGTH.hyperliquid - (info.agentNameTag ?? '').length)}`;
 
 /** The first field that cannot be signed like this; null when all can. */
-export function faultOf(door: Door, { name, markets, maxLeverage, dailyCapUsd }: AgentWish): string | null {
+export function faultOf(api: Api, { name, markets, maxLeverage, dailyCapUsd }: AgentWish): string | null {
   if (name.length > NAME_LENGTH.native) return `A name has at most ${NAME_LENGTH.native} characters.`;
-  if (door === 'hyperliquid') return null;
+  if (api === 'hyperliquid') return null;
   const odd = marketsOf(markets).find((one) => !MARKET.test(one));
   if (odd !== undefined) return `${odd} is no market: write them as BTC/USD, ETH/USD.`;
   if (maxLeverage !== '' && !(POSITIVE.test(maxLeverage) && /[1-9]/.test(maxLeverage)))
@@ -59,25 +59,25 @@ export function scopeOf({ markets, maxLeverage, dailyCapUsd, permissions }: Agen
 export const expiryOf = ({ days }: Pick<AgentWish, 'days'>, now: number): number | null => (days === null ? null : now + days * DAY_MS);
 
 /** What the signature allows, in plain words. */
-export function allows(door: Door, wish: AgentWish): readonly string[] {
+export function allows(api: Api, wish: AgentWish): readonly string[] {
   const until = wish.days === null ? 'until you revoke it' : `until ${formatUtc(Date.now() + wish.days * DAY_MS)}`;
-  if (door === 'native' && wish.permissions === 'read') return [`It can read this account’s orders, positions and fills, ${until}.`];
-  const where = door === 'native' && wish.markets !== '' ? `on ${marketsOf(wish.markets).join(', ').toUpperCase()} only` : 'on all markets';
+  if (api === 'native' && wish.permissions === 'read') return [`It can read this account’s orders, positions and fills, ${until}.`];
+  const where = api === 'native' && wish.markets !== '' ? `on ${marketsOf(wish.markets).join(', ').toUpperCase()} only` : 'on all markets';
   return [
     `It can place, change and cancel orders and close positions ${where}, ${until}.`,
-    ...(door === 'native' && wish.maxLeverage !== '' ? [`At most ${wish.maxLeverage}× leverage.`] : []),
-    ...(door === 'native' && wish.dailyCapUsd !== '' ? [`At most $${wish.dailyCapUsd} of new collateral a day.`] : []),
+    ...(api === 'native' && wish.maxLeverage !== '' ? [`At most ${wish.maxLeverage}× leverage.`] : []),
+    ...(api === 'native' && wish.dailyCapUsd !== '' ? [`At most $${wish.dailyCapUsd} of new collateral a day.`] : []),
   ];
 }
 
 export const FORBIDS = 'It cannot withdraw, transfer or approve funds. What a trade returns goes to your wallet.';
 
 /** Has the wallet sign, and registers the agent. The key signs its consent here and is not sent. */
-export async function registerAgent(desk: Desk, door: Door, wish: AgentWish, key: Hex, report: Report): Promise<{ text: string }> {
-  await (door === 'native' ? registerNative : approve)(desk, wish, key, report);
+export async function registerAgent(desk: Desk, api: Api, wish: AgentWish, key: Hex, report: Report): Promise<{ text: string }> {
+  await (api === 'native' ? registerNative : approve)(desk, wish, key, report);
   const { address } = agentFromKey(key);
   report({ kind: 'working', text: 'Registered. Checking the line again.' });
-  await checkAgain(desk, (found) => agentsOf(found, door).some(({ agent }) => sameAddress(agent, address)));
+  await checkAgain(desk, (found) => agentsOf(found, api).some(({ agent }) => sameAddress(agent, address)));
   return { text: 'The agent is registered, and the line was checked again. Next: set the delegate, above.' };
 }
 

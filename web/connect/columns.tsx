@@ -1,7 +1,7 @@
 import type { TraderReadiness } from '@diamond-gateway/client/api';
 import { Panel } from '../ui/panel.js';
 import { Address, Chip } from '../ui/values.js';
-import { DOOR_NAMES, type Desk, type Door } from './desk.js';
+import { API_NAMES, type Desk, type Api } from './desk.js';
 import { LineFix } from './line-fix.js';
 import { linesOf, type Check } from './lines.js';
 
@@ -15,7 +15,7 @@ const TITLES: Readonly<Record<Check, string>> = {
   relayer: 'The relayer is the trading delegate',
   referrer: 'Referrer',
 };
-const SAYS: Readonly<Record<Door, string>> = {
+const SAYS: Readonly<Record<Api, string>> = {
   native: 'Your agent signs and sends its own transactions, and pays their gas.',
   hyperliquid:
     'Your bot signs as on Hyperliquid; the relayer sends the transactions and pays the gas. It can trade for you and cannot move your funds.',
@@ -31,32 +31,32 @@ export function Columns({ desk }: { readonly desk: Desk }) {
         each API if a bot runs on both.
       </p>
       <div class="two-columns">
-        <Column desk={desk} door="native" />
-        <Column desk={desk} door="hyperliquid" />
+        <Column desk={desk} api="native" />
+        <Column desk={desk} api="hyperliquid" />
       </div>
     </>
   );
 }
 
-function Column({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
+function Column({ desk, api }: { readonly desk: Desk; readonly api: Api }) {
   const { load, refresh } = desk.readiness;
   const found = load.value.data;
-  const isReady = found?.ready[door === 'native' ? 'native' : 'facade'] === true;
+  const isReady = found?.ready[api === 'native' ? 'native' : 'facade'] === true;
   return (
     <Panel
-      title={DOOR_NAMES[door]}
+      title={API_NAMES[api]}
       load={load.value}
       rows={6}
       onRetry={refresh}
       staleAfterMs={STALE_MS}
-      class={`column ${door}`}
+      class={`column ${api}`}
       tools={found === null ? null : isReady ? <Chip tone="good">✓ ready to trade</Chip> : <Chip tone="warn">not ready yet</Chip>}
     >
       {(data) => (
         <>
-          <p class="column-note muted">{SAYS[door]}</p>
+          <p class="column-note muted">{SAYS[api]}</p>
           <ul class="lines">
-            {linesOf(data, door).map((line) => (
+            {linesOf(data, api).map((line) => (
               <li key={line.check} class={line.ok ? 'line ok' : 'line'} data-check={line.check} data-ok={line.ok}>
                 <span class={line.ok ? 'mark up' : 'mark down'} aria-hidden="true">
                   {line.ok ? '✓' : '✗'}
@@ -65,7 +65,7 @@ function Column({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
                   <strong>{TITLES[line.check]}</strong>
                   <span class="offscreen">{line.ok ? ' – done.' : ' – missing.'}</span>
                   <p class="muted">{line.detail}</p>
-                  <LineFix desk={desk} door={door} line={line} found={data} />
+                  <LineFix desk={desk} api={api} line={line} found={data} />
                 </div>
               </li>
             ))}

@@ -10,11 +10,11 @@ import { rpcOf, sendTransaction, type Session, type WalletTransaction } from './
 import type { Report } from './steps.js';
 
 /** The native API and the Hyperliquid API: two ways to the same contracts, each with an agent of its own. */
-export type Door = 'native' | 'hyperliquid';
-export const DOOR_NAMES: Readonly<Record<Door, string>> = { native: 'Native API', hyperliquid: 'Hyperliquid API' };
+export type Api = 'native' | 'hyperliquid';
+export const API_NAMES: Readonly<Record<Api, string>> = { native: 'Native API', hyperliquid: 'Hyperliquid API' };
 
-/** Agent keys that this tab holds, by door. They are in no storage and in no request. */
-export type AgentKeys = Readonly<Record<Door, Hex | null>>;
+/** Agent keys that this tab holds, by api. They are in no storage and in no request. */
+export type AgentKeys = Readonly<Record<Api, Hex | null>>;
 
 /** What the cards work with once a wallet is connected and on the right chain. */
 export interface Desk {
@@ -28,8 +28,8 @@ export interface Desk {
   readonly session: Session;
   readonly readiness: Resource<TraderReadiness>;
   readonly keys: Signal<AgentKeys>;
-  /** The door for which the agent's card is open. */
-  readonly door: Signal<Door>;
+  /** The api for which the agent's card is open. */
+  readonly api: Signal<Api>;
 }
 
 export const chainFacts = (slug: string): (ChainFacts & { readonly slug: string }) | null => {
@@ -121,8 +121,8 @@ export const transactionOf = ({ chain }: Desk, wish: MasterTransactionWish): Wal
   return { to, data };
 };
 
-/** The agents of a door that are in force, newest first. */
-export const agentsOf = ({ agents }: Pick<TraderReadiness, 'agents'>, door: Door) =>
-  agents.filter(({ mode }) => mode === (door === 'native' ? 'self' : 'relayed'));
+/** The agents of a api that are in force, newest first. */
+export const agentsOf = ({ agents }: Pick<TraderReadiness, 'agents'>, api: Api) =>
+  agents.filter(({ mode }) => mode === (api === 'native' ? 'self' : 'relayed'));
 
 export const sameAddress = (a: string | null, b: string | null): boolean => a !== null && b !== null && a.toLowerCase() === b.toLowerCase();

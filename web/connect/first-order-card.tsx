@@ -3,19 +3,19 @@ import type { Hex, Market } from '@diamond-gateway/client/api';
 import { scaled } from '../ui/format.js';
 import { Tabs } from '../ui/tabs.js';
 import { Address } from '../ui/values.js';
-import { DOOR_NAMES, type Desk, type Door } from './desk.js';
+import { API_NAMES, type Desk, type Api } from './desk.js';
 import { linesOf } from './lines.js';
 import { collateralFor, takesDollars } from './order-amounts.js';
 import { placeHyperliquid, placeNative, type OrderWish, type Passed } from './place-order.js';
 import { StepNote, useAction } from './steps.js';
 import { agentFromKey } from '@diamond-gateway/client/agent';
 
-const DOORS: readonly Door[] = ['native', 'hyperliquid'];
+const APIS: readonly Api[] = ['native', 'hyperliquid'];
 const KEY = /^0x[0-9a-fA-F]{64}$/;
 
 /** A market order with the agent's key, each step shown as it passes. */
 export function FirstOrderCard({ desk }: { readonly desk: Desk }) {
-  const door = desk.door.value;
+  const api = desk.api.value;
   return (
     <section class="panel" aria-labelledby="order-title" id="order-card" data-state="ready">
       <div class="panel-head">
@@ -23,37 +23,37 @@ export function FirstOrderCard({ desk }: { readonly desk: Desk }) {
       </div>
       <Tabs
         label="API of the order"
-        tabs={DOORS.map((name) => ({ name, title: DOOR_NAMES[name] }))}
-        chosen={door}
-        onChoose={(name) => void (desk.door.value = name)}
+        tabs={APIS.map((name) => ({ name, title: API_NAMES[name] }))}
+        chosen={api}
+        onChoose={(name) => void (desk.api.value = name)}
       >
-        <OrderSteps key={`${door} ${desk.session.address}`} desk={desk} door={door} />
+        <OrderSteps key={`${api} ${desk.session.address}`} desk={desk} api={api} />
       </Tabs>
     </section>
   );
 }
 
-function OrderSteps({ desk, door }: { readonly desk: Desk; readonly door: Door }) {
+function OrderSteps({ desk, api }: { readonly desk: Desk; readonly api: Api }) {
   const found = desk.readiness.load.value.data;
-  const key = desk.keys.value[door];
-  const missing = found === null ? [] : linesOf(found, door).filter(({ ok }) => !ok);
+  const key = desk.keys.value[api];
+  const missing = found === null ? [] : linesOf(found, api).filter(({ ok }) => !ok);
   const markets = desk.markets.filter(({ isOpen }) => isOpen);
   const [first] = markets;
   return (
     <div class="card-body">
       <p>
-        {door === 'native'
+        {api === 'native'
           ? 'The gateway prepares a transaction. This page checks it against your order and against your wallet’s node, the agent signs it, and it goes to the chain through that node.'
           : 'This page signs the order with the agent’s key as every Hyperliquid bot does. The relayer sends it to the chain and pays the gas.'}
       </p>
       {key === null ? (
-        <PasteKey onKey={(pasted) => void (desk.keys.value = { ...desk.keys.value, [door]: pasted })} />
+        <PasteKey onKey={(pasted) => void (desk.keys.value = { ...desk.keys.value, [api]: pasted })} />
       ) : (
         <KeyHeld secret={key} />
       )}
       {missing.length === 0 ? null : (
         <p class="warn">
-          Not ready yet. Still marked ✗ above, under {DOOR_NAMES[door]}: {missing.length}.
+          Not ready yet. Still marked ✗ above, under {API_NAMES[api]}: {missing.length}.
         </p>
       )}
       {first === undefined ? (
@@ -61,7 +61,7 @@ function OrderSteps({ desk, door }: { readonly desk: Desk; readonly door: Door }
       ) : (
         <OrderForm
           desk={desk}
-          door={door}
+          api={api}
           markets={markets}
           usual={usualOf(markets) ?? first}
           secret={key}
@@ -114,7 +114,7 @@ function PasteKey({ onKey }: { readonly onKey: (key: Hex) => void }) {
 
 interface OrderFormProps {
   readonly desk: Desk;
-  readonly door: Door;
+  readonly api: Api;
   readonly markets: readonly Market[];
   readonly usual: Market;
   readonly secret: Hex | null;
@@ -141,7 +141,7 @@ function leverageFor({ minLeverage, maxLeverage }: Market): string {
   return usual < least ? minLeverage : usual > most ? maxLeverage : LEVERAGE;
 }
 
-function OrderForm({ desk, door, markets, usual, secret, isReady }: OrderFormProps) {
+function OrderForm({ desk, api, markets, usual, secret, isReady }: OrderFormProps) {
   const wish = useSignal<OrderWish>({ market: usual.symbol, side: 'long', usd: smallest(usual), leverage: leverageFor(usual) });
   const passed = useSignal<readonly Passed[]>([]);
   const action = useAction();
@@ -155,7 +155,7 @@ function OrderForm({ desk, door, markets, usual, secret, isReady }: OrderFormPro
     passed.value = [];
     const note = (one: Passed): void => void (passed.value = [...passed.value, one]);
     action.start((report) =>
-      door === 'native'
+      api === 'native'
         ? placeNative(desk, chosen, wish.value, secret, note, report)
         : placeHyperliquid(desk, wish.value, secret, note, report),
     );
@@ -195,7 +195,7 @@ function OrderForm({ desk, door, markets, usual, secret, isReady }: OrderFormPro
             onInput={({ currentTarget }) => set({ usd: currentTarget.value.trim() })}
           />
         </label>
-        {door === 'hyperliquid' ? null : (
+        {api === 'hyperliquid' ? null : (
           <label class="field">
             Leverage
             <input
@@ -210,7 +210,7 @@ function OrderForm({ desk, door, markets, usual, secret, isReady }: OrderFormPro
           Place the order
         </button>
       </form>
-      {door === 'native' && isComplete && takesDollars(chosen) ? (
+      {api === 'native' && isComplete && takesDollars(chosen) ? (
         <p class="muted">
           Takes about ${collateralFor(usd, leverage)} of collateral from the wallet, and never more than a tenth above that.
         </p>

@@ -3,14 +3,14 @@ import type { TraderReadiness } from '@diamond-gateway/client/api';
 import { request } from '../api/request.js';
 import { shortAddress } from '../ui/format.js';
 import { AllowanceForm } from './allowance-form.js';
-import { agentsOf, checkAgain, lineOk, sameAddress, sendAndCheck, transactionOf, type Desk, type Door } from './desk.js';
+import { agentsOf, checkAgain, lineOk, sameAddress, sendAndCheck, transactionOf, type Desk, type Api } from './desk.js';
 import { GasForm } from './gas-form.js';
 import type { Line } from './lines.js';
 import { StepNote, take, useAction } from './steps.js';
 
 interface LineFixProps {
   readonly desk: Desk;
-  readonly door: Door;
+  readonly api: Api;
   readonly line: Line;
   readonly found: TraderReadiness;
 }
@@ -75,10 +75,10 @@ function Allowance({ desk, line }: LineFixProps) {
   return <AllowanceForm desk={desk} />;
 }
 
-function AgentStep({ desk, door, line }: LineFixProps) {
+function AgentStep({ desk, api, line }: LineFixProps) {
   if (line.ok) return null;
   const open = (): void => {
-    desk.door.value = door;
+    desk.api.value = api;
     const card = document.getElementById('agent-card');
     card?.scrollIntoView({ block: 'start' });
     card?.querySelector<HTMLElement>('input, button')?.focus({ preventScroll: true });
@@ -91,11 +91,11 @@ function AgentStep({ desk, door, line }: LineFixProps) {
 }
 
 /** The address that trades for the trader from then on: the agent itself, or the relayer that serves this trader. */
-function delegateFor({ desk, door, found }: LineFixProps): `0x${string}` | null {
+function delegateFor({ desk, api, found }: LineFixProps): `0x${string}` | null {
   // A delegate can trade on chain whatever its scope says: a key that only reads must not become one.
-  const newest = agentsOf(found, door).find(({ scope }) => scope.permissions === 'trade');
+  const newest = agentsOf(found, api).find(({ scope }) => scope.permissions === 'trade');
   if (newest === undefined) return null;
-  if (door === 'native') return newest.agent;
+  if (api === 'native') return newest.agent;
   // The gateway says which of its relayers serves this trader; only one that it publishes is taken.
   const data = found.lines.find(({ check }) => check === 'relayer')?.fix?.transaction?.data;
   const named = data === undefined ? null : (`0x${data.slice(-40)}` as const);
@@ -103,10 +103,10 @@ function delegateFor({ desk, door, found }: LineFixProps): `0x${string}` | null 
 }
 
 function Delegate(props: LineFixProps) {
-  const { desk, door, line, found } = props;
+  const { desk, api, line, found } = props;
   const action = useAction();
   const agent = delegateFor(props);
-  if (agent === null) return <p>{agentsOf(found, door).length === 0 ? 'Make an agent first.' : line.step}</p>;
+  if (agent === null) return <p>{agentsOf(found, api).length === 0 ? 'Make an agent first.' : line.step}</p>;
   const set = (): void =>
     action.start((report) =>
       sendAndCheck({
@@ -120,7 +120,7 @@ function Delegate(props: LineFixProps) {
   return (
     <>
       <p>
-        {door === 'native' ? 'Your agent' : 'The relayer'} <code title={agent}>{shortAddress(agent)}</code> may then open, change and close
+        {api === 'native' ? 'Your agent' : 'The relayer'} <code title={agent}>{shortAddress(agent)}</code> may then open, change and close
         trades for this wallet. It cannot withdraw or transfer anything: what a trade returns always goes to this wallet.
         {found.delegate === null ? '' : ` It replaces ${shortAddress(found.delegate)}, which stops trading.`}
       </p>

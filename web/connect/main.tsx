@@ -13,7 +13,7 @@ import { ApiKeysCard } from './api-keys-card.js';
 import { BotSettings } from './bot-settings.js';
 import { Columns } from './columns.js';
 import { demoWallets, type SandboxFacts } from './demo-wallet.js';
-import { chainFacts, readReadiness, type AgentKeys, type Desk, type Door } from './desk.js';
+import { chainFacts, readReadiness, type AgentKeys, type Desk, type Api } from './desk.js';
 import { FirstOrderCard } from './first-order-card.js';
 import { useNodeCheck, verdictOf } from './node-check.js';
 import { PUBLIC_NODES } from './public-nodes.js';
@@ -128,9 +128,9 @@ const NO_KEYS: AgentKeys = { native: null, hyperliquid: null };
 /** Everything that needs an account; begun anew for another one, so that no key outlives its wallet. */
 function Cards({ page, chain, facts, now }: ReadyProps & { readonly now: Session }) {
   const keys = useSignal(NO_KEYS);
-  const door = useSignal<Door>('native');
+  const api = useSignal<Api>('native');
   const readiness = useResource(now.address, (signal) => readReadiness(page.base, now.address, signal), READ_MS);
-  const desk: Desk = { page, chain, ...facts, session: now, readiness, keys, door };
+  const desk: Desk = { page, chain, ...facts, session: now, readiness, keys, api };
   return (
     <>
       <h2 class="section-title">2 · What is missing</h2>

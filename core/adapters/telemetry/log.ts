@@ -85,10 +85,10 @@ interface ScopeParts {
 }
 
 function openScope(start: ScopeStart, { log, clock, tracer }: ScopeParts): OpenScope {
-  const { door, transport, method, traceparent } = start;
+  const { api, transport, method, traceparent } = start;
   const since = clock.monotonic();
-  const fields = { 'gateway.door': door, 'network.protocol.name': transport, 'http.request.method': method };
-  const span = tracer?.begin(`${door} request`, { kind: 'server', traceparent, fields }) ?? null;
+  const fields = { 'gateway.api': api, 'network.protocol.name': transport, 'http.request.method': method };
+  const span = tracer?.begin(`${api} request`, { kind: 'server', traceparent, fields }) ?? null;
   let name: string | null = null;
   return {
     run(requestId, work) {
@@ -97,12 +97,12 @@ function openScope(start: ScopeStart, { log, clock, tracer }: ScopeParts): OpenS
       return scopes.run({ requestId, span }, work);
     },
     close(operation, status) {
-      span?.rename(`${door} ${operation}`);
+      span?.rename(`${api} ${operation}`);
       span?.note({ 'gateway.operation': operation, 'http.response.status_code': status });
       span?.end(status >= FIRST_FAULT ? 'server fault' : undefined);
       const traceId = span === null ? {} : { traceId: span.traceId };
       const ms = Math.round((clock.monotonic() - since) * 100) / 100;
-      log.debug('request.answered', { requestId: name, ...traceId, door, transport, operation, status, ms });
+      log.debug('request.answered', { requestId: name, ...traceId, api, transport, operation, status, ms });
     },
   };
 }

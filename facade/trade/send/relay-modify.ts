@@ -202,8 +202,8 @@ async function isTakenBy(
 
 /** The transaction that canceled the order; null if it ended otherwise. */
 async function endOfOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, { id }: KnownOrder): Promise<Hex | null> {
-  const story = await store.orders.timeline(definition.slug, trader, id);
-  const ends = (story?.events ?? []).filter(
+  const timeline = await store.orders.timeline(definition.slug, trader, id);
+  const ends = (timeline?.events ?? []).filter(
     ({ event, isTakenBack }) => !isTakenBack && (event.kind === 'withdrawn' || event.kind === 'guardGone'),
   );
   return ends.at(-1)?.event.place.txHash ?? null;

@@ -116,8 +116,8 @@ describe('a request that is followed', () => {
     });
     const log = createLogger('debug', sink);
     const scopes = createRequestScopes({ log, clock: systemClock, tracer: null });
-    const scope = scopes.open({ door: 'native', transport: 'http', method: 'GET' });
-    const other = scopes.open({ door: 'facade', transport: 'http', method: 'POST' });
+    const scope = scopes.open({ api: 'native', transport: 'http', method: 'GET' });
+    const other = scopes.open({ api: 'facade', transport: 'http', method: 'POST' });
     await Promise.all([
       scope.run('first', async () => {
         await systemClock.sleep(1);

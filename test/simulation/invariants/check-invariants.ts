@@ -12,7 +12,8 @@ import {
 } from './relay.js';
 
 /** Events that a replica logs only when it meets something its authors did not foresee. */
-const UNFORESEEN = /internal-error$|listener-failed$|^process\.|frame-not-made$|frame-failed$|stop-failed$|start-failed$|story-lost$/;
+const UNFORESEEN =
+  /internal-error$|listener-failed$|^process\.|frame-not-made$|frame-failed$|stop-failed$|start-failed$|account-events-lost$/;
 
 /** Every invariant by its name. */
 export const INVARIANTS: Readonly<Record<string, Invariant>> = {
