@@ -107,34 +107,34 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
 
   /** Receipts come first, because mined jobs need nothing more; then nonce gaps, which block all later nonces. */
   async function checkChain(open: readonly RelayJob[], begun: ReadonlySet<bigint> = new Set()): Promise<void> {
-    const numbered = open.filter(({ nonce }) => nonce !== null);
+    const withNonce = open.filter(({ nonce }) => nonce !== null);
     const { nonce, balance } = await node.account(wallet.address);
     chainNonce = nonce;
     const { doubtMs } = settings;
-    await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, numbered, nonce);
-    await budget.refresh(balance, numbered);
-    const oddity = await alignNonces(nonce, numbered);
+    await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, withNonce, nonce);
+    await budget.refresh(balance, withNonce);
+    const oddity = await alignNonces(nonce, withNonce);
     hasChecked = true;
     if (oddity === null) problems.clear('nonce');
     else problems.report('nonce', oddity);
     // Jobs started meanwhile may have recorded problems that this check cannot see; an accepted transaction clears them as well.
-    const isQuiet = begun.size === 0 && !numbered.some(isUnsent);
+    const isQuiet = begun.size === 0 && !withNonce.some(isUnsent);
     if (isQuiet) problems.clear('node');
     await judgeFunds(isQuiet, balance);
   }
 
   /** Aligns the lane's nonces with the chain; returns what prevents it, as a clause for people. */
-  async function alignNonces(nonce: number, numbered: readonly RelayJob[]): Promise<string | null> {
-    const result = await count.hear(nonce, numbered.at(-1)?.nonce ?? -1);
+  async function alignNonces(nonce: number, withNonce: readonly RelayJob[]): Promise<string | null> {
+    const result = await count.hear(nonce, withNonce.at(-1)?.nonce ?? -1);
     if (result !== 'believed') return `its node counts ${result.strangers} transactions of its wallet that were not sent from here`;
-    if (numbered.length > 0) return fillHoles(numbered, nonce);
+    if (withNonce.length > 0) return fillHoles(withNonce, nonce);
     await nonceMutex(() => store.resetLane(slug, wallet.address, nonce));
     return null;
   }
 
-  async function fillHoles(numbered: readonly RelayJob[], from: number): Promise<string | null> {
-    const taken = new Set(numbered.map((job) => job.nonce));
-    const below = numbered.at(-1)?.nonce ?? from;
+  async function fillHoles(withNonce: readonly RelayJob[], from: number): Promise<string | null> {
+    const taken = new Set(withNonce.map((job) => job.nonce));
+    const below = withNonce.at(-1)?.nonce ?? from;
     let isDense = true;
     for (let nonce = from; nonce < below && isDense; nonce += 1) isDense = taken.has(nonce);
     if (isDense) return null;
@@ -181,7 +181,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   };
 }
 
-const isUnsent = ({ state }: RelayJob): boolean => state === 'numbered' || state === 'signed' || state === 'unknown';
+const isUnsent = ({ state }: RelayJob): boolean => state === 'assigned' || state === 'signed' || state === 'unknown';
 
 interface ChainCountOptions {
   readonly clock: Clock;

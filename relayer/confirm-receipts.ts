@@ -32,9 +32,9 @@ const SETTLED_AFTER = 64;
 const NEWEST_ONLY = 0;
 
 /** Finds which of these jobs are mined, and which earlier ones still are. */
-export async function confirmReceipts(parts: Parts, numbered: readonly RelayJob[], chainNonce: number): Promise<void> {
+export async function confirmReceipts(parts: Parts, withNonce: readonly RelayJob[], chainNonce: number): Promise<void> {
   const { store, node, slug, wallet, onStep, memory } = parts;
-  const waiting = numbered.filter(({ attempts }) => attempts.length > 0);
+  const waiting = withNonce.filter(({ attempts }) => attempts.length > 0);
   const fresh = await receiptsOfWaiting(node, waiting, chainNonce);
   // Blocks are checked after the receipts: a block that is canonical now was so then, unless the branch changed twice; the next check sees that.
   const gone = await goneBlocks(parts, [...fresh.values()]);

@@ -47,7 +47,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
     const isNoOp = job.purpose === 'no-op' || isTooLate(job);
-    if (job.state === 'numbered')
+    if (job.state === 'assigned')
       return signing.sign(job, firstFees(await currentFees(), settings), isNoOp || (await hasExpired(job))).then(handOver);
     if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
     const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;

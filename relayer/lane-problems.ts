@@ -68,8 +68,8 @@ export function createLaneProblems({ slug, wallet, store, settings, clock, log }
   }
 
   function announce(problem: StoredLaneProblem | null): void {
-    if (problem !== null && saved?.since !== problem.since) log.error('relay.fenced', { wallet, ...problem });
-    if (problem === null && saved) log.info('relay.healed', { wallet, reason: saved.reason, ms: clock.now() - saved.since });
+    if (problem !== null && saved?.since !== problem.since) log.error('relay.lane-blocked', { wallet, ...problem });
+    if (problem === null && saved) log.info('relay.lane-unblocked', { wallet, reason: saved.reason, ms: clock.now() - saved.since });
   }
 
   return {

@@ -154,7 +154,7 @@ export function createLane(options: LaneOptions): Lane {
   /** Resolves when these jobs are signed and the previous batch is sent; sending this batch overlaps with preparing the next. */
   async function begin(passed: readonly bigint[]): Promise<void> {
     const before = sending;
-    const signed = number(passed).then((numbered) => delivery.signFirst(numbered));
+    const signed = number(passed).then((withNonce) => delivery.signFirst(withNonce));
     const send = async (): Promise<void> => {
       const ready = await signed.catch(() => []);
       await before;
@@ -168,12 +168,12 @@ export function createLane(options: LaneOptions): Lane {
 
   /** Releases the budget of jobs that got no nonce: either they were canceled after the check, or the database failed and they are retried. */
   async function number(passed: readonly bigint[]): Promise<RelayJob[]> {
-    let numbered: RelayJob[] = [];
+    let withNonce: RelayJob[] = [];
     try {
-      numbered = await nonceMutex(() => store.assignNonces(slug, address, passed, reconciler.minNonce()));
-      return numbered;
+      withNonce = await nonceMutex(() => store.assignNonces(slug, address, passed, reconciler.minNonce()));
+      return withNonce;
     } finally {
-      const given = new Set(numbered.map(({ id }) => id));
+      const given = new Set(withNonce.map(({ id }) => id));
       budget.release(passed.filter((id) => !given.has(id)));
     }
   }

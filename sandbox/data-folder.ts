@@ -19,7 +19,7 @@ export function openDataFolder(chosen: string | undefined): DataFolder {
   const root = chosen === undefined ? temporary() : lasting(path.resolve(chosen));
   return {
     root,
-    database: path.join(root, 'database'),
+    database: path.join(root, 'database-1'),
     chain: (slug) => (chosen === undefined ? null : path.join(root, 'chains', slug)),
     prices: chosen === undefined ? null : path.join(root, 'prices.json'),
     remove: () => chosen === undefined && rmSync(root, { recursive: true, force: true }),

@@ -75,19 +75,19 @@ function databaseOf(settings: SandboxSettings, folder: DataFolder): DatabaseConf
 /** Where tools keep what they can make again; `npm ci` clears it. */
 const patternFolder = (): string => path.join(findPackage(), 'node_modules/.cache/diamond-gateway');
 
-/** Pre-releases kept their database under this name; no step leads from its schema to the present one. */
-const DATABASE = 'postgres';
+/** Pre-releases kept their database under these names; no step leads from its schema to the present one. */
+const DATABASES = ['postgres', 'database'];
 /** What they kept. The database is moved last, so that the next start finishes what an interrupted one began. */
-const KEPT = ['prices.json', 'chains', DATABASE];
+const KEPT = ['prices.json', 'chains', ...DATABASES];
 
 /**
  * Moves the data of a pre-release into a folder beside it and returns that folder; null if there is none. The chain goes along, because
  * agents and signatures of its traders are in the database. Throws if a pre-release still runs on the data.
  */
 export async function setAsidePreRelease(root: string, options: Pick<Occupied, 'clock' | 'log' | 'signal'>): Promise<string | null> {
-  const database = path.join(root, DATABASE);
-  if (!existsSync(database)) return null;
-  await waitUntilFree({ ...options, folder: database, dataFolder: dataFolder(database) });
+  const databases = DATABASES.map((name) => path.join(root, name)).filter((folder) => existsSync(folder));
+  if (databases.length === 0) return null;
+  for (const folder of databases) await waitUntilFree({ ...options, folder, dataFolder: dataFolder(folder) });
   const aside = path.join(root, `pre-release-${options.clock.now()}`);
   mkdirSync(aside, { mode: 0o700 });
   for (const name of KEPT) if (existsSync(path.join(root, name))) renameSync(path.join(root, name), path.join(aside, name));

@@ -93,9 +93,9 @@ export interface LaneWaits {
   readonly tooLateMs: number;
   /** How long a nonce used by a foreign transaction is checked before it counts as used: receipts may lag behind nonces. */
   readonly doubtMs: number;
-  /** How long a failing node is retried before the lane is fenced. */
+  /** How long a failing node is retried before the lane is blocked. */
   readonly patienceMs: number;
-  /** How long the next transaction may wait for its block before the lane is fenced. */
+  /** How long the next transaction may wait for its block before the lane is blocked. */
   readonly jammedMs: number;
 }
 

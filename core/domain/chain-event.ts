@@ -203,7 +203,7 @@ export interface Sent extends AboutOurs {
 }
 
 export interface Lapsed extends AboutOurs {
-  readonly kind: 'lapsed';
+  readonly kind: 'expired';
   readonly because: 'time' | 'owner';
 }
 

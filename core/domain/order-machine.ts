@@ -31,14 +31,14 @@ export type OrderEvent = { readonly at: number } & (
   | { readonly kind: 'reverted'; readonly reason: OrderReason; readonly txHash: Hex | null }
   | { readonly kind: 'sent'; readonly txHash: Hex }
   | { readonly kind: 'renewed'; readonly order: Order }
-  | { readonly kind: 'timedOut' | 'withdrawn' | 'lapsed' }
+  | { readonly kind: 'timedOut' | 'withdrawn' | 'expired' }
 );
 
 type Row = Readonly<Partial<Record<OrderEvent['kind'], OrderStatus>>>;
 
 /** All status transitions. An event that is not listed for a status is ignored. */
 export const NEXT: Readonly<Record<OrderStatus, Row>> = {
-  prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', lapsed: 'expired', sent: 'prepared' },
+  prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', expired: 'expired', sent: 'prepared' },
   pending: { filled: 'filled', refused: 'rejected', timedOut: 'timed_out', withdrawn: 'canceled' },
   open: { amended: 'open', moved: 'open', replaced: 'open', filled: 'filled', withdrawn: 'canceled' },
   timed_out: { filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
@@ -195,7 +195,7 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
       return { kind: 'refused', at, reason: reasonOf(event.reason) };
     case 'withdrawn':
     case 'timedOut':
-    case 'lapsed':
+    case 'expired':
       return { kind: event.kind, at };
     case 'reverted':
       return { kind: 'reverted', at, reason: event.reason, txHash };

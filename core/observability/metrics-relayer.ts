@@ -60,7 +60,7 @@ function laneFamilies(wallets: readonly Wallet[], lanes: readonly LaneFigures[],
     ofEach(wallets, (wallet) => read(laneOf(wallet), wallet));
   return [
     familyOf(
-      'fenced',
+      'blocked',
       each(({ isBlocked }) => (isBlocked ? 1 : 0)),
     ),
     familyOf(

@@ -158,8 +158,8 @@ export const METRICS = {
     help: 'Days until a wallet is empty at the dearer of its two paces.',
     labels: ['chain', 'wallet'],
   }),
-  fenced: row({
-    name: 'gateway_relayer_lane_fenced',
+  blocked: row({
+    name: 'gateway_relayer_lane_blocked',
     type: 'gauge',
     help: 'Whether a lane cannot send.',
     labels: ['chain', 'wallet'],

@@ -63,14 +63,14 @@ export function expireOrders({ bus, store, metrics }: Gateway, venue: Venue): ()
       const count = orders ? await store.orders.expire(venue.definition.slug, venue.clock.now()) : 0;
       if (count > 0) {
         metrics.finished(venue.definition.slug, 'expired', count);
-        venue.log.info('orders.lapsed', { count });
+        venue.log.info('orders.expired', { count });
       }
       const released = reservations ? await store.spend.releaseUnsent(venue.definition.slug, venue.clock.now()) : 0;
       if (released > 0) venue.log.info('orders.growth-released', { count: released });
       lastFault = null;
     } catch (error) {
       const fault = redactText(error instanceof Error ? error.message : String(error));
-      if (fault !== lastFault) venue.log.warn('orders.lapse-failed', { fault });
+      if (fault !== lastFault) venue.log.warn('orders.expiry-failed', { fault });
       lastFault = fault;
     }
   }

@@ -136,7 +136,7 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
     case 'withdrawn':
     case 'guardGone':
       return { steps: ['canceled'], leaves: 'canceled' };
-    case 'lapsed':
+    case 'expired':
       return { steps: [event.because === 'owner' ? 'given_up' : 'expired'], leaves: 'expired' };
     case 'edited':
     case 'found':

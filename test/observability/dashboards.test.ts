@@ -197,7 +197,7 @@ describe('the alert rules', () => {
         [
           'follower_lag_seconds',
           'ready',
-          'relayer_lane_fenced',
+          'relayer_lane_blocked',
           'relayer_runway_days',
           'rpc_requests_total',
           'feed_up',

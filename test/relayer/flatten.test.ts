@@ -191,8 +191,8 @@ describe("a dead man's switch while nothing can be sent", () => {
   it('is not given up, and fires as soon as the lane can send again', async () => {
     const { bot, clock, gateway, venue, lookAfter, putBackAfter, allPutBack, firings, fires } = await overdue();
     if (venue.relayer === null) throw new Error('no relayer');
-    let isFenced = true;
-    const laneProblem: Relayer['laneProblem'] = () => (isFenced ? { reason: 'gas is dear', since: clock.now() } : null);
+    let isBlocked = true;
+    const laneProblem: Relayer['laneProblem'] = () => (isBlocked ? { reason: 'gas is dear', since: clock.now() } : null);
     const stop = runSchedules(gateway, { ...venue, relayer: { ...venue.relayer, laneProblem } });
     try {
       for (let minutes = 0; minutes < 15; minutes += 1) {
@@ -202,7 +202,7 @@ describe("a dead man's switch while nothing can be sent", () => {
       }
       expect(await gateway.store.alerts.open()).toEqual([]);
       expect(firings()).toBe(0);
-      isFenced = false;
+      isBlocked = false;
       await lookAfter(1_000);
       await lookAfter(LOOK_MS);
       await fires();

@@ -102,7 +102,7 @@ describe('a relaying gateway that is killed', () => {
     await gateway.kill();
     await gateway.start();
     await expectFinished(await openJobs());
-    for (const state of ['queued', 'numbered', 'signed', 'accepted']) expect(steps.join()).toContain(state);
+    for (const state of ['queued', 'assigned', 'signed', 'accepted']) expect(steps.join()).toContain(state);
     expect((await trader.trades()).length).toBeGreaterThanOrEqual(orders);
     await expectViewEqualsChain(gateway.books, SLUG, trader, 60_000);
   }, 900_000);

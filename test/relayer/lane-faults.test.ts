@@ -82,7 +82,7 @@ function delayed(node: RelayNode, first: () => Promise<unknown>): RelayNode {
 
 /** How long each lane problem lasted, by the relayer's own log. */
 const problemDurations = (bench: RelayBench): number[] =>
-  bench.log.entries.filter(({ event }) => event === 'relay.healed').map(({ fields }) => Number(fields['ms']));
+  bench.log.entries.filter(({ event }) => event === 'relay.lane-unblocked').map(({ fields }) => Number(fields['ms']));
 
 describe('a key that another program uses too', () => {
   it('costs the order whose nonce is gone, reported as not sent, and no other', async () => {
@@ -169,7 +169,7 @@ describe('a lane that cannot send', () => {
     const expires = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
     expect((await expires.handedOver).note).toMatch(/^its time was over before it could be sent: gas costs 20 gwei/);
     expect(await store.job(SLUG, waits.job.id)).toMatchObject({ state: 'queued', nonce: null });
-    expect(await relayer.lanes()).toMatchObject([{ state: 'fenced', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
+    expect(await relayer.lanes()).toMatchObject([{ state: 'blocked', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
     await chain.setBaseFee(1);
     await whenIn(waits.job.id, 'mined');
     expect(relayer.laneProblem(bench.wallet)).toBeNull();

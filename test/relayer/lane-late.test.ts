@@ -91,7 +91,7 @@ describe('an order whose time is over', () => {
     const leased: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
     const hanging = bench.start({ store: { ...leased, addAttempt: () => new Promise(() => undefined) } });
     const { job } = await hanging.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
-    await whenIn(job.id, 'numbered');
+    await whenIn(job.id, 'assigned');
     clock.move(HOUR_MS);
     start(bench, { clock, store: leased });
     await whenIn(job.id, 'replaced');

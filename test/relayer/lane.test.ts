@@ -363,7 +363,7 @@ describe('a look at the chain', () => {
     };
     const open: RelayStore['open'] = async (slug, wallet) => {
       const found = await bench.store.open(slug, wallet);
-      if (found.some(({ state }) => state === 'numbered')) void someTrips(bench).then(see);
+      if (found.some(({ state }) => state === 'assigned')) void someTrips(bench).then(see);
       return found;
     };
     const relayer = start(bench, { store: { ...bench.store, addAttempt, open } });

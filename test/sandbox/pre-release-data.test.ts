@@ -17,8 +17,8 @@ beforeEach(async () => (folder = await makeTemporaryFolder('pre-release-data')))
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** As a pre-release left it, but for the contents. */
-function leaveData(root: string): void {
-  mkdirSync(path.join(root, 'postgres/cluster'), { recursive: true });
+function leaveData(root: string, database = 'postgres'): void {
+  mkdirSync(path.join(root, database, 'cluster'), { recursive: true });
   mkdirSync(path.join(root, 'chains/arbitrum-sepolia'), { recursive: true });
   writeFileSync(path.join(root, 'chains/arbitrum-sepolia/blocks'), 'its chain');
   writeFileSync(path.join(root, 'prices.json'), 'its prices');
@@ -26,11 +26,11 @@ function leaveData(root: string): void {
 }
 
 describe('data of a pre-release', () => {
-  it('is moved aside whole, and files that are not ours stay', async () => {
-    leaveData(folder);
+  it.each(['postgres', 'database'])('is moved aside whole, also from the folder %s, and files that are not ours stay', async (database) => {
+    leaveData(folder, database);
     const aside = (await setAside(folder)) ?? '';
     expect(readdirSync(folder).sort()).toEqual(['notes.txt', path.basename(aside)]);
-    expect(readdirSync(aside).sort()).toEqual(['chains', 'postgres', 'prices.json']);
+    expect(readdirSync(aside).sort()).toEqual(['chains', database, 'prices.json'].sort());
     expect(readFileSync(path.join(aside, 'chains/arbitrum-sepolia/blocks'), 'utf8')).toBe('its chain');
     expect(await setAside(folder)).toBeNull();
   });
@@ -49,9 +49,9 @@ describe('data of a pre-release', () => {
 
   it('is none in a folder of this release, or in an empty one', async () => {
     expect(await setAside(folder)).toBeNull();
-    mkdirSync(path.join(folder, 'database'));
+    mkdirSync(path.join(folder, 'database-1'));
     expect(await setAside(folder)).toBeNull();
-    expect(readdirSync(folder)).toEqual(['database']);
+    expect(readdirSync(folder)).toEqual(['database-1']);
   });
 });
 
@@ -68,7 +68,7 @@ describe('a sandbox', () => {
     expect(root).toBe(data);
     expect(readdirSync(aside).sort()).toEqual(['chains', 'postgres', 'prices.json']);
     expect((await fetch(`${await readyUrl(sandbox)}/ready`)).status).toBe(200);
-    expect(readdirSync(data)).toContain('database');
+    expect(readdirSync(data)).toContain('database-1');
     sandbox.child.kill('SIGINT');
     expect(await sandbox.exit).toEqual({ code: 0, signal: null });
   });

@@ -7,7 +7,7 @@ export interface Elsewhere {
 }
 
 /** Of `lifecycle.test.ts`. */
-export type WalkName = 'executed' | 'lapsed' | 'late' | 'triggered' | 'tried in vain';
+export type WalkName = 'executed' | 'expired' | 'late' | 'triggered' | 'tried in vain';
 
 export interface Row {
   readonly row: string;
@@ -49,7 +49,7 @@ export const ORDER_ROWS: readonly Row[] = [
     move: 'prepared → expired',
     proof: elsewhere('core/indexer/failed-orders.test.ts', 'expires while its hash is unknown'),
   },
-  { row: 'expiresAt passes, nothing on chain', move: 'prepared → expired', proof: 'lapsed' },
+  { row: 'expiresAt passes, nothing on chain', move: 'prepared → expired', proof: 'expired' },
   {
     row: 'cancelOrder, no hash known',
     move: 'prepared → expired',
@@ -60,9 +60,9 @@ export const ORDER_ROWS: readonly Row[] = [
     move: null,
     proof: elsewhere('native-api/cancel-order.test.ts', 'does not give up an order whose transaction is known and not mined'),
   },
-  { row: 'the transaction of a market order lands after all', move: 'expired → pending', proof: 'lapsed' },
-  { row: 'the transaction of a resting order lands after all', move: 'expired → open', proof: 'lapsed' },
-  { row: 'the same clientId asks for an expired order afresh', move: 'expired → prepared', proof: 'lapsed' },
+  { row: 'the transaction of a market order lands after all', move: 'expired → pending', proof: 'expired' },
+  { row: 'the transaction of a resting order lands after all', move: 'expired → open', proof: 'expired' },
+  { row: 'the same clientId asks for an expired order afresh', move: 'expired → prepared', proof: 'expired' },
   {
     row: 'a hash of an expired order becomes known',
     move: 'expired → expired',

@@ -49,7 +49,7 @@ const WALKS: Readonly<Record<WalkName, () => Promise<string[]>>> = {
     return [idOf(await agent.place(ON_BTC, 'filled'))];
   },
 
-  async lapsed() {
+  async expired() {
     const config = { ...sandbox.config, orders: { ...sandbox.config.orders, preparedMs: 1_000 } };
     const beside = await startSecondGateway({ ...sandbox, config });
     try {

@@ -52,7 +52,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     begin: inDatabase(
       'relay_jobs',
       'before update',
-      `if old.state = 'numbered' and new.state = 'signed' and new.id % 2 = 0 then new.state := 'unknown'; end if; return new;`,
+      `if old.state = 'assigned' and new.state = 'signed' and new.id % 2 = 0 then new.state := 'unknown'; end if; return new;`,
     ),
   },
   'lane stays blocked': {
@@ -60,7 +60,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     begin: inDatabase(
       'relay_lanes',
       'before update',
-      'if old.fenced_since is not null and new.fenced_since is null then new.fenced_since := old.fenced_since; new.fence_reason := old.fence_reason; end if; return new;',
+      'if old.blocked_since is not null and new.blocked_since is null then new.blocked_since := old.blocked_since; new.blocked_reason := old.blocked_reason; end if; return new;',
     ),
   },
   'journal with a gap': {

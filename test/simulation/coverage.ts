@@ -28,9 +28,9 @@ export function watchOrderMachine(): { seen(): string[]; stop(): void } {
 
 /** Which states a job may get from which: the relayer's table, derived from its statements. `none` is a job that is made. */
 export const JOB_TRANSITIONS = {
-  none: ['queued', 'numbered'],
-  queued: ['numbered', 'refused'],
-  numbered: ['signed'],
+  none: ['queued', 'assigned'],
+  queued: ['assigned', 'refused'],
+  assigned: ['signed'],
   signed: ['unknown', 'accepted', 'mined', 'reverted', 'replaced', 'refused'],
   unknown: ['accepted', 'mined', 'reverted', 'replaced', 'refused'],
   accepted: ['unknown', 'mined', 'reverted', 'replaced', 'refused'],

@@ -136,7 +136,7 @@ function drawSecond(plan: Plan, random: Random): Plan {
   return { ...plan, startsLate, msToMidnight, dailyBudget, faults: [...delayed, ...causes].sort((a, b) => a.at - b.at) };
 }
 
-/** What the same bot does later: it comes back to an order that has lapsed, changes one that rests, guards a position and moves the guard. */
+/** What the same bot does later: it comes back to an order that has expired, changes one that rests, guards a position and moves the guard. */
 function followedBy(action: ClientAction): ClientAction[] {
   const { at, kind, choice, api } = action;
   const later = (ms: number, next: string): ClientAction => ({ ...action, at: at + ms + Math.floor(choice * 5_000), kind: next });

@@ -23,12 +23,12 @@ export interface StatementReading {
 /** Parts of the relayer's statements. */
 const LEADS_TO: readonly (readonly [string, LaneState])[] = [
   ['insert into relay_jobs', 'queued'],
-  ["update relay_jobs set state = 'numbered'", 'numbered'],
+  ["update relay_jobs set state = 'assigned'", 'assigned'],
   ["then 'signed'", 'signed'],
   ['update relay_jobs set state = $', 'unknown'],
   ["update relay_jobs set state = 'unknown'", 'unknown'],
   ["update relay_jobs set state = 'accepted'", 'accepted'],
-  ['insert into relay_lanes as lane (chain, wallet, next_nonce, fenced_since', 'blocked'],
+  ['insert into relay_lanes as lane (chain, wallet, next_nonce, blocked_since', 'blocked'],
 ];
 
 /** Texts with values in them differ each time. */

@@ -50,7 +50,7 @@ export interface Wallet {
   } | null;
   readonly lane: {
     readonly owner: { readonly host: string | null; readonly connection: number; readonly since: number } | null;
-    readonly state: 'ok' | 'fenced';
+    readonly state: 'ok' | 'blocked';
     readonly since: number | null;
     readonly reason: string | null;
     readonly trouble: string | null;

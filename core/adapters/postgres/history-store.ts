@@ -169,7 +169,7 @@ const LAST_EXECUTIONS = `
 const TAKEN_BACK = `
   select order_id, purpose from relay_jobs
   where chain = :chain and order_id = any(:ids::bigint[]) and purpose in ('scheduled-cancel', 'reclaim')
-    and state not in ('queued', 'numbered', 'refused', 'replaced', 'reverted')`;
+    and state not in ('queued', 'assigned', 'refused', 'replaced', 'reverted')`;
 
 const KNOWN = `
   select exists (select from orders where chain = :chain and trader = :trader)

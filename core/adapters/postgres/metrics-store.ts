@@ -28,14 +28,14 @@ interface LaneRow {
   readonly chain: string;
   readonly wallet: string;
   readonly next_nonce: bigint | null;
-  readonly is_fenced: boolean | null;
+  readonly is_blocked: boolean | null;
   readonly state: RelayState | null;
   readonly count: bigint | null;
   readonly oldest: bigint | null;
 }
 
 const LANES = `
-  select chain, wallet, lane.next_nonce, lane.fenced_since is not null as is_fenced, open.state, open.count, open.oldest
+  select chain, wallet, lane.next_nonce, lane.blocked_since is not null as is_blocked, open.state, open.count, open.oldest
   from relay_lanes lane full join (
     select chain, wallet, state, count(*) as count, min(created_at) as oldest from relay_jobs where not is_over group by 1, 2, 3
   ) open using (chain, wallet)`;
@@ -49,7 +49,7 @@ function lanesOf(rows: readonly LaneRow[]): LaneFigures[] {
       chain: first.chain,
       wallet: first.wallet,
       nextNonce: first.next_nonce === null ? null : Number(first.next_nonce),
-      isBlocked: first.is_fenced === true,
+      isBlocked: first.is_blocked === true,
       open: own.flatMap(({ state, count }) => (state === null ? [] : [{ state, count: Number(count) }])),
       oldestOpenAt: oldest.length === 0 ? null : Math.min(...oldest),
     };

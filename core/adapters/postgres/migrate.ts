@@ -77,7 +77,7 @@ async function applyMissing(trx: Knex.Transaction, migrations: readonly Migratio
   await trx.raw(PREPARE);
   const known = new Set(migrations.map(({ name }) => name));
   const done = new Set(await trx('migrations').pluck<string[]>('name'));
-  if (done.has(PRE_RELEASE_STEP)) throw new StoreStartError('unsupported', PRE_RELEASE);
+  if (PRE_RELEASE_STEPS.some((name) => done.has(name))) throw new StoreStartError('unsupported', PRE_RELEASE);
   const newer = [...done].filter((name) => !known.has(name));
   if (newer.length > 0) log.warn('store.schema-newer', { unknown: newer });
   const missing = migrations.filter(({ name }) => !done.has(name));
@@ -93,8 +93,8 @@ const PREPARE = `
   set local lock_timeout = '${TABLE_TIMEOUT}';
   create table if not exists migrations (name text primary key, applied_at bigint not null default ${NOW_MS})`;
 
-/** Pre-releases had other steps, and this was the first of them. No step leads from their schema to this one. */
-const PRE_RELEASE_STEP = '0001-deployment';
+/** Pre-releases had other steps, and began with one of these. No step leads from their schema to this one. */
+const PRE_RELEASE_STEPS = ['0001-deployment', '0001-baseline'];
 const PRE_RELEASE = 'The database was made by a pre-release; use an empty database.';
 
 async function apply(trx: Knex.Transaction, { name, sql }: Migration): Promise<void> {

@@ -68,8 +68,8 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
       // Orders of the last look may have been expired by another replica, so they are looked for without a transaction first.
       const [isDue] = await ask(db, ANY_DUE, { chain, now, sent });
       for (let total = 0; isDue !== undefined;) {
-        const { looked, lapsed } = await inTransaction(db, (trx) => expireSome(trx, chain, now, sent));
-        total += lapsed;
+        const { looked, expired } = await inTransaction(db, (trx) => expireSome(trx, chain, now, sent));
+        total += expired;
         if (looked < EXPIRED_AT_ONCE) return total;
       }
       return 0;
@@ -92,15 +92,15 @@ async function expireSome(
   chain: ChainSlug,
   now: number,
   sent: readonly bigint[],
-): Promise<{ readonly looked: number; readonly lapsed: number }> {
+): Promise<{ readonly looked: number; readonly expired: number }> {
   // Locked rows are checked again the next time.
   const locked = await lockOrders(trx, chain, `${DUE_ORDERS} order by id limit ${EXPIRED_AT_ONCE} for update skip locked`, { now, sent });
-  if (locked.length === 0) return { looked: 0, lapsed: 0 };
+  if (locked.length === 0) return { looked: 0, expired: 0 };
   // Assigning a nonce locks the row too: the second read sees a nonce assigned since the first, and none can follow.
   const ids = locked.map(({ id }) => String(id));
   const still = await lockOrders(trx, chain, `${DUE_ORDERS} and id = any(cast(:ids as bigint[])) order by id`, { now, sent, ids });
   await appendJournal(trx, chain, now, await expireOrders(trx, chain, still, { because: 'time', at: now }));
-  return { looked: locked.length, lapsed: still.length };
+  return { looked: locked.length, expired: still.length };
 }
 
 async function expireOrders(
@@ -110,8 +110,8 @@ async function expireOrders(
   { because, at }: { readonly because: 'time' | 'owner'; readonly at: number },
 ): Promise<NewJournalEntry[]> {
   const ids = rows.map(({ id }) => id);
-  const timesOf = await timesHappened(trx, ids, 'lapsed');
-  const moves = rows.map((row) => ({ row, happened: { kind: 'lapsed', because, number: timesOf(row.id) } as const }));
+  const timesOf = await timesHappened(trx, ids, 'expired');
+  const moves = rows.map((row) => ({ row, happened: { kind: 'expired', because, number: timesOf(row.id) } as const }));
   return moveOrders(trx, chain, moves, at);
 }
 

@@ -72,8 +72,8 @@ export const writeSettled = (settled: readonly Settled[]): string =>
 
 export interface LaneRow {
   next_nonce: bigint | null;
-  fenced_since: bigint | null;
-  fence_reason: string | null;
+  blocked_since: bigint | null;
+  blocked_reason: string | null;
   jobs: bigint;
   oldest: bigint | null;
 }
@@ -82,9 +82,9 @@ const numberOf = (value: bigint | null | undefined): number | null => (value ===
 
 export const readLane = (wallet: Address, row: LaneRow | undefined): LaneHealth => ({
   wallet,
-  state: row?.fenced_since == null ? 'ok' : 'fenced',
-  since: numberOf(row?.fenced_since),
-  reason: row?.fence_reason ?? null,
+  state: row?.blocked_since == null ? 'ok' : 'blocked',
+  since: numberOf(row?.blocked_since),
+  reason: row?.blocked_reason ?? null,
   openJobs: Number(row?.jobs ?? 0),
   oldestOpenAt: numberOf(row?.oldest),
   nextNonce: numberOf(row?.next_nonce),

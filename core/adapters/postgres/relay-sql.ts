@@ -116,13 +116,13 @@ export const NUMBER = statement(`
       set next_nonce = greatest(lane.next_nonce, :atLeast::bigint) + (select jobs from counted where place = 0)
     returning next_nonce - (select jobs from counted where place = 0) as first
   )
-  update relay_jobs set state = 'numbered', nonce = taken.first + counted.place from taken, counted
+  update relay_jobs set state = 'assigned', nonce = taken.first + counted.place from taken, counted
   where relay_jobs.chain = :chain and relay_jobs.id = counted.id
   returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace('nonce,', 'relay_jobs.nonce,')}`);
 
 export const FILL_GAP = statement(`
   insert into relay_jobs (chain, wallet, purpose, data, gas, context, state, nonce, created_at)
-  values (:chain, :wallet, 'no-op', '0x', :gas::numeric, 'null', 'numbered', :nonce, :at)
+  values (:chain, :wallet, 'no-op', '0x', :gas::numeric, 'null', 'assigned', :nonce, :at)
   on conflict (chain, wallet, nonce) where nonce is not null do nothing returning ${JOB_COLUMNS}`);
 
 export const HOLES = statement(`
@@ -183,15 +183,15 @@ export const RESET_LANE = statement(`
   and :nonce > coalesce((select max(nonce) from relay_jobs where chain = :chain and wallet = :wallet and nonce is not null), -1) returning 1`);
 
 export const LANE = statement(`
-  select lane.next_nonce, lane.fenced_since, lane.fence_reason, open.jobs, open.oldest from (
+  select lane.next_nonce, lane.blocked_since, lane.blocked_reason, open.jobs, open.oldest from (
     select count(*) as jobs, min(created_at) as oldest from relay_jobs where chain = :chain and wallet = :wallet and not is_over
   ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`);
 
 /** A lane that was never used starts at 0; the chain's nonce raises it. */
-export const FENCE_LANE = statement(`
-  insert into relay_lanes as lane (chain, wallet, next_nonce, fenced_since, fence_reason)
+export const BLOCK_LANE = statement(`
+  insert into relay_lanes as lane (chain, wallet, next_nonce, blocked_since, blocked_reason)
   values (:chain, :wallet, 0, :since::bigint, :reason::text)
-  on conflict (chain, wallet) do update set fenced_since = excluded.fenced_since, fence_reason = excluded.fence_reason`);
+  on conflict (chain, wallet) do update set blocked_since = excluded.blocked_since, blocked_reason = excluded.blocked_reason`);
 
 /** A hash can be looked up as soon as the raw transaction exists. */
 export const ADD_ATTEMPT = statement(`
@@ -200,7 +200,7 @@ export const ADD_ATTEMPT = statement(`
   ), known as (
     insert into relay_hashes (chain, hash, job_id) select :chain, hash, id from given order by hash on conflict (chain, hash) do nothing
   )
-  update relay_jobs set attempts = attempts || given.attempt, state = case when state = 'numbered' then 'signed' else state end from given
+  update relay_jobs set attempts = attempts || given.attempt, state = case when state = 'assigned' then 'signed' else state end from given
   where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
   returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`);
 

@@ -97,7 +97,7 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       return readLane(wallet, row);
     },
     async storeLaneProblem(chain, wallet, problem) {
-      await rows(SQL.FENCE_LANE, { chain, wallet, since: problem?.since ?? null, reason: problem?.reason ?? null });
+      await rows(SQL.BLOCK_LANE, { chain, wallet, since: problem?.since ?? null, reason: problem?.reason ?? null });
     },
     addAttempt: (chain, attempts) => jobs(SQL.ADD_ATTEMPT, { chain, attempts: writeAttempts(attempts) }),
     setState: async (chain, id, state, at, note, reason) =>

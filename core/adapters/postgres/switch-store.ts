@@ -93,5 +93,5 @@ const SKIP = `
 
 const BEHIND = `
   insert into relay_jobs (chain, wallet, purpose, data, gas, context, state, nonce, created_at)
-  values (:chain, :wallet, 'no-op', '0x', :gas::numeric, 'null', 'numbered', :nonce, :at)
+  values (:chain, :wallet, 'no-op', '0x', :gas::numeric, 'null', 'assigned', :nonce, :at)
   on conflict (chain, wallet, nonce) where nonce is not null do nothing returning id`;

@@ -59,7 +59,7 @@ export async function alertBudget(
 export const recoverBudget = (alerts: Alerts, chain: Named, wallet: Address): Promise<void> =>
   alerts.recoverAlert(nameOf(chain, wallet), `The relayer wallet ${wallet} on ${chain.name} is within its budget again.`);
 
-/** Wraps the store: raises an alert when a lane is fenced because its key cannot be used, and recovers it afterwards. */
+/** Wraps the store: raises an alert when a lane is blocked because its key cannot be used, and recovers it afterwards. */
 export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
   ...store,
   // Before the write: a failed write is repeated by the caller, and the alert with it.

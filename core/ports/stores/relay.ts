@@ -22,8 +22,8 @@ export interface StoredLaneProblem extends LaneProblem {
 
 export interface LaneHealth {
   readonly wallet: Address;
-  readonly state: 'ok' | 'fenced';
-  /** Since when it is fenced, and why. */
+  readonly state: 'ok' | 'blocked';
+  /** Since when it is blocked, and why. */
   readonly since: number | null;
   readonly reason: string | null;
   /** Jobs that are not final, and when the oldest of them was queued. */
@@ -58,11 +58,11 @@ export interface Refusal {
 }
 
 /**
- * queued: stored, no nonce yet · numbered: nonce assigned, not signed · signed: raw transaction stored, not yet accepted by a node ·
+ * queued: stored, no nonce yet · assigned: has a nonce, not signed · signed: raw transaction stored, not yet accepted by a node ·
  * unknown: sent, the answer did not show whether it arrived · accepted: a node has it · mined, reverted: in a block ·
  * refused: never sent · replaced: its nonce was used by a no-op.
  */
-export const RELAY_STATES = ['queued', 'numbered', 'signed', 'unknown', 'accepted', 'mined', 'reverted', 'refused', 'replaced'] as const;
+export const RELAY_STATES = ['queued', 'assigned', 'signed', 'unknown', 'accepted', 'mined', 'reverted', 'refused', 'replaced'] as const;
 export type RelayState = (typeof RELAY_STATES)[number];
 export const isOver = (state: RelayState): boolean =>
   state === 'mined' || state === 'reverted' || state === 'refused' || state === 'replaced';

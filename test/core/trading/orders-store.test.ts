@@ -199,7 +199,7 @@ describe('an order that is not sent', () => {
     expect(await store.orders.giveUp(CHAIN, trader, sent.id, NOW)).toBe(false);
     expect((await store.orders.timeline(CHAIN, trader, one.id))?.events.map(({ event }) => event)).toMatchObject([
       { kind: 'prepared' },
-      { kind: 'lapsed', because: 'owner' },
+      { kind: 'expired', because: 'owner' },
     ]);
   });
 
@@ -214,7 +214,7 @@ describe('an order that is not sent', () => {
       jobs.map(({ id }) => id),
       0,
     );
-    expect(sent.map(({ orderId, state }) => ({ orderId, state }))).toEqual([{ orderId: numbered.id, state: 'numbered' }]);
+    expect(sent.map(({ orderId, state }) => ({ orderId, state }))).toEqual([{ orderId: numbered.id, state: 'assigned' }]);
     expect(await store.orders.giveUp(CHAIN, trader, numbered.id, NOW)).toBe(false);
   });
 
@@ -263,9 +263,9 @@ describe('an order that is not sent', () => {
     expect((await store.orders.find(CHAIN, trader, id))?.order.status).toBe('expired');
     expect((await store.orders.timeline(CHAIN, trader, id))?.events.map(({ event }) => event.kind)).toEqual([
       'prepared',
-      'lapsed',
+      'expired',
       'renewed',
-      'lapsed',
+      'expired',
     ]);
   });
 });

@@ -59,7 +59,7 @@ describe('many jobs of a wallet', () => {
     const ids = idsOf(await queue(wallet, 5));
     const numbered = await store.relay.assignNonces(CHAIN, wallet, [...ids].reverse(), 7);
     expect(numbered.map(({ id, nonce, state }) => ({ id, nonce, state }))).toEqual(
-      ids.map((id, at) => ({ id, nonce: 7 + at, state: 'numbered' })),
+      ids.map((id, at) => ({ id, nonce: 7 + at, state: 'assigned' })),
     );
     expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(12);
   });

@@ -20,7 +20,7 @@ export interface Fault {
 }
 
 /** States of a lane: those of its open jobs, without one `empty`, and `blocked` while it does not send. */
-export const LANE_STATES = ['empty', 'queued', 'numbered', 'signed', 'unknown', 'accepted', 'blocked'] as const;
+export const LANE_STATES = ['empty', 'queued', 'assigned', 'signed', 'unknown', 'accepted', 'blocked'] as const;
 export type LaneState = (typeof LANE_STATES)[number];
 
 interface Row {

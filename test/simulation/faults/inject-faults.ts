@@ -280,7 +280,7 @@ export function injectFaults(
 
 const STATES = `
   select distinct state from relay_jobs where not is_over
-  union all select 'blocked' from relay_lanes where fenced_since is not null`;
+  union all select 'blocked' from relay_lanes where blocked_since is not null`;
 
 /** The states of the open jobs; `empty` without one. */
 async function laneStates({ gate }: World): Promise<readonly string[]> {

@@ -82,7 +82,7 @@ async function untilAtRest(evidence: Evidence): Promise<number> {
 
 const OPEN = `
   select (select count(*) from relay_jobs where not is_over)::int as jobs,
-    (select count(*) from relay_lanes where fenced_since is not null)::int as blocked,
+    (select count(*) from relay_lanes where blocked_since is not null)::int as blocked,
     (select count(*) from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
       where status = 'prepared')::int as prepared,
     (select block_hash from chain_cursors where chain = $1) as hash`;

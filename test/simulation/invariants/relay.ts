@@ -139,7 +139,7 @@ export const quotaHolds: Invariant = async ({ world, plan }) =>
 /** A lane that was blocked is free again once its cause is gone. */
 export const lanesAreFree: Invariant = async ({ world }) =>
   (
-    await world.gate.read<{ wallet: string; fence_reason: string }>(
-      'select wallet, fence_reason from relay_lanes where fenced_since is not null',
+    await world.gate.read<{ wallet: string; blocked_reason: string }>(
+      'select wallet, blocked_reason from relay_lanes where blocked_since is not null',
     )
-  ).map(({ wallet, fence_reason }) => `the lane of ${wallet} is blocked: ${fence_reason}`);
+  ).map(({ wallet, blocked_reason }) => `the lane of ${wallet} is blocked: ${blocked_reason}`);

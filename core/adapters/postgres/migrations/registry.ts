@@ -1,5 +1,5 @@
-import { baseline } from './0001-baseline.js';
+import { schema } from './0001-schema.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [baseline];
+export const MIGRATIONS: readonly Migration[] = [schema];

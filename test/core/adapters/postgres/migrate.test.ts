@@ -66,11 +66,8 @@ describe('the migrations', () => {
     ]);
   });
 
-  it('of a pre-release are refused in one sentence, and its tables stay as they are', async () => {
-    await run([
-      step('0001-deployment', 'create table deployment (id bigint)'),
-      step('0048-balance-hours', 'create table hours (id bigint)'),
-    ]);
+  it.each(['0001-deployment', '0001-baseline'])('of a pre-release (%s) are refused, and its tables stay as they are', async (first) => {
+    await run([step(first, 'create table deployment (id bigint)'), step('0048-balance-hours', 'create table hours (id bigint)')]);
     await expect(run()).rejects.toMatchObject({
       problem: 'unsupported',
       message: 'The database was made by a pre-release; use an empty database.',

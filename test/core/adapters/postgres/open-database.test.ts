@@ -73,10 +73,10 @@ describe('the command migrate', () => {
     const database = await createEmptyTestDatabase();
     const first = await runMigrate(database.url);
     expect(first).toMatchObject({ code: 0 });
-    expect(first.said).toContain('0001-baseline');
+    expect(first.said).toContain('0001-schema');
     const second = await runMigrate(database.url);
     expect(second).toMatchObject({ code: 0 });
-    expect(second.said).not.toContain('0001-baseline');
+    expect(second.said).not.toContain('0001-schema');
     expect(first.said + second.said).not.toContain(new URL(database.url).password);
     await database.drop();
   });

@@ -1,10 +1,10 @@
-import { ACCESS } from './baseline/access.js';
-import { EXCHANGE } from './baseline/exchange.js';
-import { JOURNAL } from './baseline/journal.js';
-import { MARKETS } from './baseline/markets.js';
-import { OBSERVABILITY } from './baseline/observability.js';
-import { RELAY } from './baseline/relay.js';
-import { TRACKING } from './baseline/tracking.js';
+import { ACCESS } from './schema/access.js';
+import { EXCHANGE } from './schema/exchange.js';
+import { JOURNAL } from './schema/journal.js';
+import { MARKETS } from './schema/markets.js';
+import { OBSERVABILITY } from './schema/observability.js';
+import { RELAY } from './schema/relay.js';
+import { TRACKING } from './schema/tracking.js';
 import { NOW_MS, type Migration } from './migration.js';
 
 /** Identifies this database in logs. */
@@ -18,7 +18,7 @@ const DEPLOYMENT = `
 `;
 
 /** The schema of the first release. A table comes after those that it refers to. */
-export const baseline: Migration = {
-  name: '0001-baseline',
+export const schema: Migration = {
+  name: '0001-schema',
   sql: [DEPLOYMENT, ACCESS, MARKETS, TRACKING, JOURNAL, RELAY, OBSERVABILITY, EXCHANGE].join(''),
 };

@@ -20,12 +20,12 @@ export const RELAY = `
     chain text not null,
     wallet text not null,
     next_nonce bigint not null,
-    fenced_since bigint,
-    fence_reason text,
+    blocked_since bigint,
+    blocked_reason text,
     primary key (chain, wallet),
-    check ((fenced_since is null) = (fence_reason is null))
+    check ((blocked_since is null) = (blocked_reason is null))
   );
-  comment on column relay_lanes.fenced_since is 'since when the lane cannot send';
+  comment on column relay_lanes.blocked_since is 'since when the lane cannot send';
 
   -- One row per transaction to send. A nonce belongs to one job permanently, unless a foreign transaction used it.
   create table relay_jobs (
