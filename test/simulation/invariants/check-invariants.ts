@@ -1,3 +1,4 @@
+import { venueOf, type Gateway } from '../../../core/gateway.js';
 import { SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
 import { noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
 import { streamsEqualJournal } from './streams.js';
@@ -91,16 +92,23 @@ interface OpenWork {
   /** A job is open, a lane blocked, or an order of the facade could still be sent. */
   readonly isBusy: boolean;
   readonly isBlocked: boolean;
-  /** The index is where the chain is. */
+  /** The index and every replica are where the chain is. */
   readonly isLevel: boolean;
 }
 
-async function openWork({ world: { gate, venue, scheduler } }: Evidence): Promise<OpenWork> {
+async function openWork({ world: { gate, venue, scheduler, replicas } }: Evidence): Promise<OpenWork> {
   const [row] = await gate.read<{ jobs: number; blocked: number; prepared: number; hash: string | null }>(OPEN, [SLUG]);
   const head = await venue.sandbox.chains[0]?.node.head();
   if (row === undefined || head === undefined) throw new Error('there is no chain to look at');
   const { jobs, blocked, prepared, hash } = row;
-  const isLevel = hash === head.hash;
+  const heads = [...replicas.values()].filter((replica) => replica.isAlive()).map((replica) => headOf(replica.gateway()));
+  const isLevel = [hash, ...heads].every((reached) => reached === head.hash);
   scheduler.note(`phase rest? ${jobs} jobs, ${blocked} blocked, ${prepared} prepared, ${isLevel ? 'level' : 'behind'}`);
   return { isBusy: jobs > 0 || blocked > 0 || prepared > 0, isBlocked: blocked > 0, isLevel };
+}
+
+/** The newest block that the replica's node has told it of; null while the node does not answer. */
+function headOf(gateway: Gateway | null): string | null {
+  const { head, fault } = (gateway === null ? null : venueOf(gateway, SLUG))?.state ?? { head: null, fault: null };
+  return fault === null ? (head?.block.hash ?? null) : null;
 }

@@ -1,5 +1,6 @@
 import { chainTrader } from '../../harness/traders/chain-trader.js';
 import { compareView } from '../../harness/diamond/chain-checker.js';
+import { GatewayError } from '../../../core/errors.js';
 import type { ClientRequest } from '../clients/surroundings.js';
 import { livingGateway, show, SLUG, type Invariant } from './evidence.js';
 
@@ -25,13 +26,26 @@ export const viewEqualsChain: Invariant = async ({ world, bots }) => {
   if (chain === undefined) return ['the sandbox has no chain'];
   const complaints: string[] = [];
   for (const { address, privateKey } of bots.traders) {
-    const look = async () => (await compareView(livingGateway(world), SLUG, chainTrader(chain, privateKey))).differences;
+    const look = () => whenReady(async () => (await compareView(livingGateway(world), SLUG, chainTrader(chain, privateKey))).differences);
     // Blocks do not come any more, but an unsent order may expire between two reads of one look. What is wrong stays wrong.
     const differences = (await look()).length > 0 ? await look() : [];
     for (const { name, left, right } of differences) complaints.push(`${address}: ${name} differ: ${show(left)} and ${show(right)}`);
   }
   return complaints;
 };
+
+const READY_TRIES = 5;
+
+/** As a client does: a connection to the database that was cut is noticed by the first request that gets it. */
+async function whenReady<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.code !== 'NOT_READY' || tries === READY_TRIES) throw error;
+    }
+  }
+}
 
 /**
  * What must hold for the orders of a request after the client has been given this answer, while no block was taken back. `resting` and `open`
