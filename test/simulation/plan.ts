@@ -130,10 +130,13 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
 function drawSecond(plan: Plan, random: Random): Plan {
   const startsLate = random.chance(0.3);
   const msToMidnight = random.chance(0.25) ? random.int(...MIDNIGHT_MS) : null;
-  const dailyBudget = random.chance(0.2) ? SMALL_BUDGET / 2n : plan.dailyBudget;
+  // An opening costs a quarter of what is reserved for it, so many have to be sent before a wallet that forgets its spending is noticed.
+  const isShort = random.chance(0.2);
+  const actions = plan.actions.map((action) => (isShort && action.api === 'facade' ? { ...action, kind: 'open' } : action));
+  const dailyBudget = isShort ? SMALL_BUDGET / 2n : plan.dailyBudget;
   const delayed = plan.faults.map((fault) => ({ ...fault, afterMs: random.chance(0.5) ? random.int(1, MOST_AFTER_MS) : 0 }));
   const causes = delayed.flatMap((fault) => causeOf(fault, random)).slice(0, MOST_FAULTS - delayed.length);
-  return { ...plan, startsLate, msToMidnight, dailyBudget, faults: [...delayed, ...causes].sort((a, b) => a.at - b.at) };
+  return { ...plan, startsLate, msToMidnight, dailyBudget, actions, faults: [...delayed, ...causes].sort((a, b) => a.at - b.at) };
 }
 
 /** What the same bot does later: it comes back to an order that has expired, changes one that rests, guards a position and moves the guard. */
