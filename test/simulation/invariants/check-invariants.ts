@@ -47,11 +47,13 @@ const describe = (error: unknown): string => (error instanceof Error ? (error.st
 export const SETTLE_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 500;
 const LONGEST_BLOCKED_MS = 60_000;
+const DELIVERY_LIMIT_MS = 20_000;
 
 /** Waits until everything has ended that should, then judges. */
 export async function checkInvariants(evidence: Evidence): Promise<Violation[]> {
   const { scheduler } = evidence.world;
   const blockedMs = await untilAtRest(evidence);
+  await untilDelivered(evidence);
   const violations: Violation[] = [];
   if (blockedMs > LONGEST_BLOCKED_MS)
     violations.push({ invariant: 'no lane stays blocked', text: `a lane was blocked for ${blockedMs} ms after the last fault` });
@@ -79,6 +81,14 @@ async function untilAtRest(evidence: Evidence): Promise<number> {
     }
     await scheduler.runUntil(scheduler.now() + LOOK_EVERY_MS);
   }
+}
+
+/** The newest entries of the journal may still be on their way to the streams, or wait for a new connection. */
+async function untilDelivered(evidence: Evidence): Promise<void> {
+  const { scheduler } = evidence.world;
+  const until = scheduler.now() + DELIVERY_LIMIT_MS;
+  while (scheduler.now() < until && (await scheduler.drive(Promise.resolve(streamsEqualJournal(evidence)))).length > 0)
+    await scheduler.runUntil(scheduler.now() + LOOK_EVERY_MS);
 }
 
 const OPEN = `

@@ -92,7 +92,8 @@ function judge(
   const last = request.answers.at(-1)?.status ?? 'silence';
   const isRefused =
     request.answers.length > 0 && request.answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
-  if (isRefused && request.api === 'facade' && states.some((state) => EXECUTED.has(state)))
+  // A refusal by the oracle is taken back with its block.
+  if (areBlocksFinal && isRefused && request.api === 'facade' && states.some((state) => EXECUTED.has(state)))
     complaints.push(`${asked}: refused with ${last}, but its orders are ${states.join(', ')}`);
   return complaints;
 }
