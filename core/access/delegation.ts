@@ -1,5 +1,5 @@
-import { LRUCache } from 'lru-cache';
 import { encodeFunctionData, parseAbi } from 'viem/utils';
+import { createOnce, createSharedReads } from '../caching/shared-reads.js';
 import { fromNode } from '../ports/chain.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
@@ -12,74 +12,43 @@ export const DELEGATE_MAX_AGE_MS = 10_000;
 /** Cache size per venue. */
 export const MAX_REMEMBERED_DELEGATES = 10_000;
 
-interface Read {
-  /** When the request was sent; its age is counted from here. */
-  readonly askedAt: number;
-  readonly answer: Promise<Address | null>;
-  isDone: boolean;
-}
+const reads = createOnce(({ clock }: Venue) =>
+  createSharedReads<Address, Address | null>(clock, { maxAgeMs: DELEGATE_MAX_AGE_MS, max: MAX_REMEMBERED_DELEGATES }),
+);
 
-const reads = new WeakMap<Venue, LRUCache<Address, Read>>();
+const ask = ({ chain }: Venue, trader: Address): Promise<Address | null> => fromNode(chain.delegateOf(trader));
 
 /** The trader's delegate on chain, at most ten seconds old. Concurrent callers share one read. */
-export async function currentDelegate(venue: Venue, trader: Address): Promise<Address | null> {
-  const known = readsOf(venue).get(trader);
-  const isCurrent = known !== undefined && venue.clock.now() - known.askedAt < DELEGATE_MAX_AGE_MS;
-  return isCurrent ? known.answer : ask(venue, trader);
-}
+export const currentDelegate = (venue: Venue, trader: Address): Promise<Address | null> =>
+  reads(venue).get(trader, () => ask(venue, trader));
 
 /** The delegate from a new read, for decisions that must not use cached data. A read in flight is not reused, because it started before the call. */
-export const freshDelegate = (venue: Venue, trader: Address): Promise<Address | null> => ask(venue, trader);
+export const freshDelegate = (venue: Venue, trader: Address): Promise<Address | null> =>
+  reads(venue).keep(trader, ask(venue, trader)).answer;
 
 /**
  * The delegate, where the caller expects `wanted`. A cached match is used; a cached mismatch is read again, because the trader may just have
  * sent the transaction. Concurrent callers share the read.
  */
 export async function delegateFor(venue: Venue, trader: Address, wanted: Address): Promise<Address | null> {
-  const known = readsOf(venue).get(trader);
+  const known = reads(venue).last(trader);
   const isUnderWay = known?.isDone === false;
   const delegate = await currentDelegate(venue, trader);
   if (delegate === wanted || known === undefined || isUnderWay) return delegate;
-  const latest = readsOf(venue).get(trader);
-  return latest === undefined || latest === known ? ask(venue, trader) : latest.answer;
+  const latest = reads(venue).last(trader);
+  return latest === undefined || latest === known ? freshDelegate(venue, trader) : latest.answer;
 }
 
 /** The last delegate a node reported, however old; for journal events that must be described while no node answers. */
 export async function lastKnownDelegate(venue: Venue, trader: Address): Promise<Address | null> {
-  const known = readsOf(venue).get(trader);
+  const known = reads(venue).last(trader);
   return known?.isDone === true ? known.answer : null;
 }
 
 /** Drops the cached delegate, for example after a transaction of the trader was seen. */
 export function forgetDelegate(venue: Venue, trader: Address): void {
-  readsOf(venue).delete(trader);
+  reads(venue).forget(trader);
 }
-
-function readsOf(venue: Venue): LRUCache<Address, Read> {
-  const known = reads.get(venue);
-  if (known) return known;
-  const made = new LRUCache<Address, Read>({ max: MAX_REMEMBERED_DELEGATES });
-  reads.set(venue, made);
-  return made;
-}
-
-function ask(venue: Venue, trader: Address): Promise<Address | null> {
-  const cache = readsOf(venue);
-  const before = cache.get(trader);
-  const read: Read = { askedAt: venue.clock.now(), answer: askChain(venue, trader), isDone: false };
-  read.answer.then(
-    () => void (read.isDone = true),
-    () => {
-      if (cache.get(trader) !== read) return;
-      if (before?.isDone === true) cache.set(trader, before);
-      else cache.delete(trader);
-    },
-  );
-  cache.set(trader, read);
-  return read.answer;
-}
-
-const askChain = ({ chain }: Venue, trader: Address): Promise<Address | null> => fromNode(chain.delegateOf(trader));
 
 const abi = parseAbi([WRITE_FUNCTIONS.setTradingDelegate.signature, WRITE_FUNCTIONS.removeTradingDelegate.signature]);
 

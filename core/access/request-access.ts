@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createSharedReads } from '../caching/shared-reads.js';
 import type { ChainSlug } from '../chains/chains.js';
 import { addressBucket, clientAddress, type TrustedProxies } from './client-address.js';
 import type { Agent } from '../domain/agent.js';
@@ -104,10 +104,12 @@ export function createRequestAccess(options: RequestAccessOptions): RequestAcces
     sockets: createAddressShares(sockets),
     admission: createAdmission({ store: store.admission, clock, limits }),
     agents: createVersionedCache(
+      clock,
       ({ chain, agent }) => `${chain}:${agent}`,
       ({ chain, agent }) => store.access.findAgent(chain, agent),
     ),
     apiKeys: createVersionedCache(
+      clock,
       ({ chain, hash }) => `${chain}:${hash}`,
       ({ chain, hash }) => store.access.findApiKey(chain, hash),
     ),
@@ -129,41 +131,25 @@ export function createRequestAccess(options: RequestAccessOptions): RequestAcces
 /** Cache of rows that are read with nearly every request. */
 interface VersionedCache<Key, Row> {
   /** From memory, else from the database; absent rows are not cached. Concurrent callers share one read. */
-  find(key: Key): Promise<Row | null> | Row;
+  find(key: Key): Promise<Row | null>;
   /** Reads the row from the database. */
   refresh(key: Key): Promise<Row | null>;
 }
 
-const MAX_ROWS = 20_000; // memory for all of them is taken at once
+const MAX_ROWS = 20_000;
 
 /**
  * Cached rows may be stale: the caller compares a row's version with the one that the admission statement returns, and refreshes it when they
  * differ.
  */
 function createVersionedCache<Key, Row extends object>(
+  clock: Clock,
   idOf: (key: Key) => string,
   load: (key: Key) => Promise<Row | null>,
 ): VersionedCache<Key, Row> {
-  const rows = new LRUCache<string, Row>({ max: MAX_ROWS });
-  const inFlight = new Map<string, Promise<Row | null>>();
-
-  const refresh = async (key: Key): Promise<Row | null> => {
-    const row = await load(key);
-    if (row === null) rows.delete(idOf(key));
-    else rows.set(idOf(key), row);
-    return row;
-  };
-
-  const findFirst = (id: string, key: Key): Promise<Row | null> => {
-    const asked = inFlight.get(id);
-    if (asked !== undefined) return asked;
-    const asking = refresh(key).finally(() => inFlight.delete(id));
-    inFlight.set(id, asking);
-    return asking;
-  };
-
+  const rows = createSharedReads<string, Row | null>(clock, { maxAgeMs: Infinity, max: MAX_ROWS, isKept: (row) => row !== null });
   return {
-    find: (key) => rows.get(idOf(key)) ?? findFirst(idOf(key), key),
-    refresh,
+    find: (key) => rows.get(idOf(key), () => load(key)),
+    refresh: (key) => rows.keep(idOf(key), load(key)).answer,
   };
 }

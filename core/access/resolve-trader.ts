@@ -1,4 +1,4 @@
-import { LRUCache } from 'lru-cache';
+import { createOnce, createSharedReads } from '../caching/shared-reads.js';
 import type { ChainSlug } from '../chains/chains.js';
 import { isInForce } from '../domain/agent.js';
 import { fromNode } from '../ports/chain.js';
@@ -16,14 +16,8 @@ export async function isTrader({ store }: WithStore, chain: ChainSlug, address: 
 
 /** Cache time of chain reads; like the delegate, these facts change without an event. */
 const FACTS_MAX_AGE_MS = 10_000;
-const MAX_REMEMBERED = 10_000;
 
-interface Read {
-  readonly askedAt: number;
-  readonly answer: Promise<boolean>;
-}
-
-const reads = new WeakMap<Venue, LRUCache<Address, Read>>();
+const reads = createOnce(({ clock }: Venue) => createSharedReads<Address, boolean>(clock, { maxAgeMs: FACTS_MAX_AGE_MS }));
 
 /** An allowance or a delegate can be set by the address alone; a balance proves nothing, because any other address may have sent it. */
 async function readOwnership({ chain, feed }: Venue, address: Address): Promise<boolean> {
@@ -37,18 +31,10 @@ export const ownsAccount = async (gateway: WithStore, venue: Venue, address: Add
   (await isTrader(gateway, venue.definition.slug, address)) || readOwnership(venue, address);
 
 /** The cached chain read, at most ten seconds old; false while no node answers, so that the store alone decides. */
-function cachedOwnership(venue: Venue, address: Address): Promise<boolean> {
-  const cache = reads.get(venue) ?? new LRUCache<Address, Read>({ max: MAX_REMEMBERED });
-  reads.set(venue, cache);
-  const known = cache.get(address);
-  if (known !== undefined && Math.abs(venue.clock.now() - known.askedAt) < FACTS_MAX_AGE_MS) return known.answer;
-  const answer = readOwnership(venue, address).catch(() => {
-    cache.delete(address);
-    return false;
-  });
-  cache.set(address, { askedAt: venue.clock.now(), answer });
-  return answer;
-}
+const cachedOwnership = (venue: Venue, address: Address): Promise<boolean> =>
+  reads(venue)
+    .get(address, () => readOwnership(venue, address))
+    .catch(() => false);
 
 /**
  * Resolves an address to its trader: bots may use their agent's address. Any trader can register any address as agent, so an address with an

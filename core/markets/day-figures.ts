@@ -1,3 +1,4 @@
+import { createOnce } from '../caching/shared-reads.js';
 import { floorTo, type Candle } from '../domain/candle.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import { symbolOf, directoryOf } from '../domain/market.js';
@@ -60,14 +61,8 @@ function createDayFigures({ store, clock }: Pick<Gateway, 'store' | 'clock'>): D
   };
 }
 
-const shared = new WeakMap<Gateway, DayFigures>();
-
 /** Both APIs of a gateway show the same figures, which are requested once. */
-export function dayFiguresOf(gateway: Gateway): DayFigures {
-  const figures = shared.get(gateway) ?? createDayFigures(gateway);
-  shared.set(gateway, figures);
-  return figures;
-}
+export const dayFiguresOf = createOnce<Gateway, DayFigures>(createDayFigures);
 
 export interface MarketDay {
   market: string;

@@ -8,7 +8,7 @@ import type { Draft, KnownOrder, NotPlaced } from '../ports/stores/orders.js';
 import type { BotOrder, RelayedLeg, RelayPurpose, SignedAction, LaneProblem } from '../ports/stores/relay.js';
 import type { Hex, Address } from '../types.js';
 import { describeUnfilled, tooManyUnsent, type PreparedOrder } from './find-order.js';
-import { freshFunds } from './opening-funds.js';
+import { freshFunds } from '../caching/opening-reads.js';
 import { fingerprintOfCall } from './order-request.js';
 import { collateralAt } from './position-order.js';
 import type { CheckedDraft, CheckedOrder } from './prepare-order.js';

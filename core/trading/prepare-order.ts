@@ -8,7 +8,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Draft } from '../ports/stores/orders.js';
 import type { PositionFigures } from './find-position.js';
-import { knownFunds } from './opening-funds.js';
+import { knownFunds } from '../caching/opening-reads.js';
 import { type Opening, LEVERAGE_DECIMALS, type OrderMarket } from './order-request.js';
 import { closingSlippage, positionOrder, tokensHeld, type PositionPart } from './position-order.js';
 import { callbackQuestion, refuseCallback } from './precheck-callback.js';

@@ -5,7 +5,7 @@ import { fromNode } from '../ports/chain.js';
 import { type Gateway, type Venue, requireAgreed, requireServed, serves } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import { encodeIntent, functionsOf, wrapFor, appendTag } from './encode-intent.js';
-import { knownFacts, openingFacts } from './opening-check-cache.js';
+import { knownFacts, openingFacts } from '../caching/opening-reads.js';
 import { isUsual, learnGas, learnUsual, withCachedGas } from './gas-cache.js';
 import type { HandedOut } from '../ports/stores/orders.js';
 import { notTheDelegate, refusalOf, refuseShortage } from './refuse-revert.js';

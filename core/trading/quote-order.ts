@@ -22,7 +22,7 @@ import {
   SIZE_DECIMALS,
 } from './order-request.js';
 import { predictCallback, reasonOf, viewAt } from './precheck-callback.js';
-import { openingFacts } from './opening-check-cache.js';
+import { openingFacts } from '../caching/opening-reads.js';
 import type { OpeningFacts } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
 import { baseSizeForCollateral } from '../domain/pricing/size.js';

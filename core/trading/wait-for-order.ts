@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.js';
 import type { Order } from '../account/describe-order.js';
 import { getOrder } from '../account/list-orders.js';
+import { createOnce } from '../caching/shared-reads.js';
 import { isSettled } from '../domain/order.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { JournalFact } from '../ports/stores/journal.js';
@@ -64,15 +65,7 @@ interface Waiters {
   listenFor(order: string): { readonly came: Promise<void>; readonly stop: Cancel };
 }
 
-const waitersByGateway = new WeakMap<Gateway, Waiters>();
-
-function waitersOf(gateway: Gateway): Waiters {
-  const known = waitersByGateway.get(gateway);
-  if (known) return known;
-  const made = createWaiters(gateway);
-  waitersByGateway.set(gateway, made);
-  return made;
-}
+const waitersOf = createOnce(createWaiters);
 
 function createWaiters({ bus }: Gateway): Waiters {
   const counts = new Map<string, number>();

@@ -1,5 +1,6 @@
 import { approvalEnd } from '../../core/access/facade-agents.js';
 import type { Crypto } from '../../core/access/signature.js';
+import { createSharedReads } from '../../core/caching/shared-reads.js';
 import type { Address } from '../../core/types.js';
 import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
 import type { Clock } from '../../core/ports/clock.js';
@@ -94,17 +95,10 @@ const MULTIPLIERS_KEPT_MS = 1_000;
 
 /** The contract's units per facade unit, by pair. */
 function createMultipliers({ facade }: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
-  let kept: { readonly at: number; readonly all: Promise<ReadonlyMap<number, bigint>> } | null = null;
+  const reads = createSharedReads<ChainSlug, ReadonlyMap<number, bigint>>(clock, { maxAgeMs: MULTIPLIERS_KEPT_MS, max: 1 });
   const load = async (): Promise<ReadonlyMap<number, bigint>> =>
     new Map((await facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
-  return async () => {
-    if (kept === null || clock.now() - kept.at >= MULTIPLIERS_KEPT_MS) kept = { at: clock.now(), all: load() };
-    const { all } = kept;
-    return all.catch((error: unknown) => {
-      if (kept?.all === all) kept = null;
-      throw error;
-    });
-  };
+  return () => reads.get(slug, load);
 }
 
 /**

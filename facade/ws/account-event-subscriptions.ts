@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Address, Cancel } from '../../core/types.js';
-import { createOnce } from '../../core/stream/shared.js';
+import { createOnce } from '../../core/caching/shared-reads.js';
 import { joinFills, readFills, type ShownFill } from '../info/fills.js';
 import { User } from '../info/info-type.js';
 import { updatedOrder, type AccountContext } from '../info/order-shapes.js';

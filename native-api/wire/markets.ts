@@ -3,7 +3,7 @@ import { CANDLE_INTERVALS, type Candle as CoreCandle } from '../../core/domain/c
 import { MARKET_GROUPS, TRADE_ACTIONS } from '../../core/domain/market.js';
 import { DecimalString, EpochMs, textOf } from './codec.js';
 import { showCandle } from '../../core/markets/get-candles.js';
-import { createOnce } from '../../core/stream/shared.js';
+import { createOnce } from '../../core/caching/shared-reads.js';
 
 /** Wire schemas of markets, prices and public history. */
 

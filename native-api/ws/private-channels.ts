@@ -7,7 +7,8 @@ import { describeEntries, requireKnown, type JournalEvent } from '../../core/acc
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
 import type { Address, Cancel } from '../../core/types.js';
 import { createConflated } from '../../core/stream/outbox.js';
-import { createOnce, type Held } from '../../core/stream/shared.js';
+import { createOnce } from '../../core/caching/shared-reads.js';
+import type { Held } from '../../core/stream/shared.js';
 import { readAtCursor, type AtCursor } from '../../core/stream/journal-stream.js';
 import type { PublishedState, StateSource } from '../../core/stream/state-source.js';
 import { Account, FillHistoryEntry, Order, Position } from '../wire/account.js';

@@ -2,7 +2,7 @@ import type { ShownCandle } from '../../core/markets/get-candles.js';
 import type { OrderBook as CoreBook, Price as CorePrice, ShownTrade } from '../../core/markets/market-data.js';
 import type { Cancel } from '../../core/types.js';
 import { createConflated, mergeBy } from '../../core/stream/outbox.js';
-import { createOnce } from '../../core/stream/shared.js';
+import { createOnce } from '../../core/caching/shared-reads.js';
 import { Candle, MarketTrade, OrderBook, Price } from '../wire/markets.js';
 import { textOf } from '../wire/codec.js';
 import type { OpenChannel } from './channel.js';

@@ -1,3 +1,4 @@
+import { createOnce } from '../../../core/caching/shared-reads.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Venue } from '../../../core/gateway.js';
 import type { Address, Cancel } from '../../../core/types.js';
@@ -14,15 +15,14 @@ interface Slots {
   readonly waiting: (() => void)[];
 }
 
-const byVenue = new WeakMap<Venue, Map<Address, Slots>>();
+const slotsOf = createOnce<Venue, Map<Address, Slots>>(() => new Map());
 
 /**
  * Runs node requests for a trader, immediately while the trader has a free slot. Nodes work sequentially: without a limit, one trader's
  * actions would delay everyone else's. Actions that reduce risk need no slot.
  */
 export async function withSlot<Result>(venue: Venue, trader: Address, work: () => Promise<Result>): Promise<Result> {
-  const traders = byVenue.get(venue) ?? new Map<Address, Slots>();
-  byVenue.set(venue, traders);
+  const traders = slotsOf(venue);
   const slots = traders.get(trader) ?? { running: 0, waiting: [] };
   traders.set(trader, slots);
   if (slots.running >= SLOTS_PER_TRADER) await freeSlot(venue, slots);

@@ -1,4 +1,5 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
+import { createOnce } from '../../../core/caching/shared-reads.js';
 import type { AmendIntent } from '../../../core/domain/intent.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
 import { GatewayError } from '../../../core/errors.js';
@@ -36,15 +37,14 @@ export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'order
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
 /** Pending changes by order id. */
-const inTurn = new WeakMap<Venue, Map<bigint, Promise<unknown>>>();
+const inTurn = createOnce<Venue, Map<bigint, Promise<unknown>>>(() => new Map());
 
 /**
  * Serialises the changes of an order: each writes both levels, so one based on stale levels would undo the previous one. The order is
  * read again for each change, once no other is pending; null if that takes too long.
  */
 async function oneByOne<Result>(work: Work, { id }: KnownOrder, change: (parent: KnownOrder | null) => Promise<Result>): Promise<Result> {
-  const turns = inTurn.get(work.venue) ?? new Map<bigint, Promise<unknown>>();
-  inTurn.set(work.venue, turns);
+  const turns = inTurn(work.venue);
   const mine = (turns.get(id) ?? Promise.resolve()).then(async () => change(await quietParent(work, id)));
   const settled = mine.catch(() => undefined);
   turns.set(id, settled);

@@ -1,5 +1,5 @@
 import type { Venue } from '../../../core/gateway.js';
-import { knownFacts, roundedUp } from '../../../core/trading/opening-check-cache.js';
+import { knownFacts, roundedUp } from '../../../core/caching/opening-reads.js';
 import type { OpeningFacts, OpeningQuestion, OpeningTerms, PairOpenInterest } from '../../../core/ports/simulation.js';
 import type { Address } from '../../../core/types.js';
 
