@@ -8,7 +8,7 @@ import { venueOf, type Gateway } from '../core/gateway.js';
 import type { Address, Hex } from '../core/types.js';
 import { createHost } from '../native-api/app.js';
 import { createClientReader } from '../http/request.js';
-import { createResponseCache } from '../http/response-cache.js';
+import { createResponseCache } from '../core/caching/response-cache.js';
 import { venueOperation, type Operation } from '../native-api/operation.js';
 
 /** An answer of ordinary size, the same for every way to ask. */

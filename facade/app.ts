@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { gunzip } from 'node:zlib';
 import { GatewayError } from '../core/errors.js';
 import { venueOf, type Gateway } from '../core/gateway.js';
-import type { ResponseCache } from '../http/response-cache.js';
+import type { ResponseCache } from '../core/caching/response-cache.js';
 import { tightestWindow, type Window } from '../core/access/limits.js';
 import type { OpenScope, RequestScopes } from '../core/observability/tracing.js';
 import type { TradeHandlers } from './actions/trade.js';

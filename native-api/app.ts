@@ -3,9 +3,21 @@ import express, { type Express, type RequestHandler, type Router } from 'express
 import { GatewayError } from '../core/errors.js';
 import type { Gateway } from '../core/gateway.js';
 import { refuseExceeded } from '../core/access/limits.js';
-import { serveCached, type ResponseCache } from '../http/response-cache.js';
+import type { ResponseCache } from '../core/caching/response-cache.js';
 import { createClientReader, readBody, rememberClient, setClientHeaders, type ReadClient } from '../http/request.js';
-import { addWindows, answerError, createPreflight, requestId, sendError, setCorsHeaders, unknownPathText } from '../http/respond.js';
+import {
+  addWindows,
+  announcesBody,
+  answerError,
+  CORS_HEADERS,
+  createPreflight,
+  JSON_TYPE,
+  requestId,
+  sendError,
+  setCorsHeaders,
+  unknownPathText,
+  windowHeaders,
+} from '../http/respond.js';
 import { docsRouter } from './docs.js';
 import { openApiDocument } from './openapi.js';
 import type { Operation } from './operation.js';
@@ -94,6 +106,35 @@ function receive({ access }: Gateway, clientOf: ReadClient, hasSandbox: boolean)
     addWindows(response, [window]);
     refuseExceeded([window]);
     next();
+  };
+}
+
+/** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
+export function serveCached({ access }: Gateway, clientOf: ReadClient, responses: ResponseCache, app: RequestListener): RequestListener {
+  return (request, response) => {
+    const bytes = request.method === 'GET' && !announcesBody(request) ? responses.find(request.url ?? '') : null;
+    if (bytes === null) return app(request, response);
+    const client = clientOf(request);
+    const window = access.countAddress(client.address);
+    if (window.isExceeded) {
+      setClientHeaders(response, client);
+      setCorsHeaders(request, response);
+      addWindows(response, [window]);
+      return sendError(response, new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds }));
+    }
+    response.writeHead(200, [
+      'X-Request-Id',
+      client.requestId,
+      'cf-ray',
+      client.ray,
+      ...CORS_HEADERS,
+      ...windowHeaders(window),
+      'Content-Type',
+      JSON_TYPE,
+      'Content-Length',
+      String(bytes.length),
+    ]);
+    response.end(bytes);
   };
 }
 

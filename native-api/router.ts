@@ -7,7 +7,7 @@ import { MAX_WAIT_SECONDS, type Wait } from '../core/trading/wait-for-order.js';
 import { addressOf, bodyOf } from '../http/request.js';
 import { decodeInput, textOf } from './wire/codec.js';
 import { isOwnAccount, type Operation } from './operation.js';
-import type { ResponseCache } from '../http/response-cache.js';
+import type { ResponseCache } from '../core/caching/response-cache.js';
 import { addWindows, JSON_TYPE, sendBytes, unknownPathText } from '../http/respond.js';
 
 const VERB = { GET: 'get', POST: 'post', PATCH: 'patch', DELETE: 'delete' } as const;

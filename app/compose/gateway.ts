@@ -10,7 +10,7 @@ import { systemRandom } from '../../core/adapters/system/clock.js';
 import { createRequestAccess } from '../../core/access/request-access.js';
 import type { Config, DatabaseConfig } from '../../core/config/config.js';
 import { createGateway, type Gateway } from '../../core/gateway.js';
-import { createResponseCache } from '../../http/response-cache.js';
+import { createResponseCache } from '../../core/caching/response-cache.js';
 import { createMetricsBook } from '../../core/observability/metrics.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';

@@ -6,7 +6,7 @@ import { type Gateway, type Venue, requireAgreed, requireServed, serves } from '
 import type { Address, Hex } from '../types.js';
 import { encodeIntent, functionsOf, wrapFor, appendTag } from './encode-intent.js';
 import { knownFacts, openingFacts } from '../caching/opening-reads.js';
-import { isUsual, learnGas, learnUsual, withCachedGas } from './gas-cache.js';
+import { isUsual, learnGas, learnUsual, withCachedGas } from '../caching/gas-cache.js';
 import type { HandedOut } from '../ports/stores/orders.js';
 import { notTheDelegate, refusalOf, refuseShortage } from './refuse-revert.js';
 import type { OpeningFacts, OpeningQuestion, Simulation, SimulationResult } from '../ports/simulation.js';

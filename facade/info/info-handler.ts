@@ -1,7 +1,7 @@
 import { traderBehind } from '../../core/access/resolve-trader.js';
 import { retryAfterSeconds, type GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import type { ResponseCache } from '../../http/response-cache.js';
+import type { ResponseCache } from '../../core/caching/response-cache.js';
 import { parseJson } from '../../http/strict-json.js';
 import { JSON_TYPE, TEXT_TYPE, type Answer, type Endpoint } from '../endpoint.js';
 import { createUniverses } from '../universe.js';

@@ -16,7 +16,7 @@ import { errorText, PONG, readFrame, type ClientFrame } from './frames.js';
 import { createPosts, type PostHandlers } from './posts.js';
 import { createSubscriptions, type SubscriptionLimits } from './subscriptions.js';
 import { createVenueFeeds, type VenueFeeds } from './venue-feeds.js';
-import type { ResponseCache } from '../../http/response-cache.js';
+import type { ResponseCache } from '../../core/caching/response-cache.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
 import type { TradeHandlers } from '../actions/trade.js';
 import { createExchange } from '../exchange.js';

@@ -7,7 +7,7 @@ import { chainBySlug } from '../../core/chains/chains.js';
 import type { Gateway } from '../../core/gateway.js';
 import { createHost } from '../../native-api/app.js';
 import { createClientReader } from '../../http/request.js';
-import { createResponseCache } from '../../http/response-cache.js';
+import { createResponseCache } from '../../core/caching/response-cache.js';
 import { venueOperation, type Operation } from '../../native-api/operation.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { until } from '../harness/time/eventually.js';

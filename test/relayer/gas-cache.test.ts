@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../../core/access/caller.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
-import { learnGas } from '../../core/trading/gas-cache.js';
+import { learnGas } from '../../core/caching/gas-cache.js';
 import { prepareTransaction } from '../../core/trading/prepare-transaction.js';
 import type { Simulation } from '../../core/ports/simulation.js';
 import type { Address } from '../../core/types.js';

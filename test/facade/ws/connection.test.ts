@@ -7,7 +7,7 @@ import { createIpLimits, type IpLimits } from '../../../core/access/limits.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
 import { venueOf } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
-import { createResponseCache } from '../../../http/response-cache.js';
+import { createResponseCache } from '../../../core/caching/response-cache.js';
 import type { Outbox } from '../../../core/stream/outbox.js';
 import { createJournalHub } from '../../../core/stream/journal-stream.js';
 import { createPollRing } from '../../../core/stream/refresh.js';

@@ -2,7 +2,7 @@ import net from 'node:net';
 import { once } from 'node:events';
 import type { Bus } from '../../../core/stream/bus.js';
 import type { Gateway, GatewayEvents, Venue } from '../../../core/gateway.js';
-import { createResponseCache } from '../../../http/response-cache.js';
+import { createResponseCache } from '../../../core/caching/response-cache.js';
 import { createIpLimits } from '../../../core/access/limits.js';
 import { createApp } from '../../../native-api/app.js';
 import { systemRandom } from '../../../core/adapters/system/clock.js';

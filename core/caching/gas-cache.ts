@@ -1,7 +1,8 @@
 import type { Intent, OpenIntent } from '../domain/intent.js';
 import type { Venue } from '../gateway.js';
 import type { Address } from '../types.js';
-import { functionsOf } from './encode-intent.js';
+import { functionsOf } from '../trading/encode-intent.js';
+import { createOnce } from './shared-reads.js';
 
 /** The gas limit that calls of one kind are simulated with. */
 interface Known {
@@ -24,7 +25,7 @@ const KEPT_MS = 30_000;
 const MARGIN = 30n;
 const MAX_PASSED = 10_000;
 
-const kindsOf = new WeakMap<Venue, Kinds>();
+const kinds = createOnce<Venue, Kinds>(() => ({ known: new Map(), first: new Map() }));
 
 /**
  * Runs `work` with a cached gas limit, because an estimate costs a node ten times as much as the call. The call is simulated with exactly this
@@ -75,12 +76,6 @@ export function learnUsual(venue: Venue, intent: Intent, trader: Address, gas: b
 
 const sortOf = ({ pairIndex, collateralIndex, long, tp, sl }: OpenIntent, trader: Address): string =>
   [trader, pairIndex, collateralIndex, long, tp > 0n, sl > 0n].join(' ');
-
-function kinds(venue: Venue): Kinds {
-  const own = kindsOf.get(venue) ?? { known: new Map<string, Known>(), first: new Map<string, Promise<unknown>>() };
-  kindsOf.set(venue, own);
-  return own;
-}
 
 /** Calls with the same functions, and for openings the same order type. */
 const kindOf = (intent: Intent): string => `${functionsOf(intent).join(' ')} ${intent.kind === 'open' ? intent.type : ''}`;

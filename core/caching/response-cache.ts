@@ -1,13 +1,10 @@
-import type { RequestListener } from 'node:http';
-import type { Gateway, Venue } from '../core/gateway.js';
-import type { Cancel } from '../core/types.js';
-import { GatewayError } from '../core/errors.js';
-import { setClientHeaders, type ReadClient } from './request.js';
-import { addWindows, announcesBody, CORS_HEADERS, JSON_TYPE, sendError, setCorsHeaders, windowHeaders } from './respond.js';
+import { LRUCache } from 'lru-cache';
+import type { Gateway, Venue } from '../gateway.js';
+import type { Cancel } from '../types.js';
 
 /** Trading sessions and rates change with time alone, so no reply is cached for longer. */
 const MAX_AGE_MS = 1_000;
-/** Clients can spell one query in many ways (`?&`, `?&&`), each with an entry of its own: a full cache is emptied instead of growing. */
+/** Clients can spell one query in many ways (`?&`, `?&&`), each with an entry of its own: number and bytes are bounded, the longest unasked go first. */
 const MAX_ENTRIES = 4_096;
 const MAX_BYTES = 32 * 1024 * 1024;
 
@@ -38,34 +35,16 @@ export interface ResponseCache {
 
 /** Serialises public reads once per change, however many clients ask. */
 export function createResponseCache(gateway: Gateway): ResponseCache {
-  const entries = new Map<string, Entry>();
+  const sizeCalculation = ({ bytes }: Entry, key: string): number => key.length + bytes.length;
+  const entries = new LRUCache<string, Entry>({ max: MAX_ENTRIES, maxSize: MAX_BYTES, sizeCalculation });
   const generations = new Map<Venue, Generation>([...gateway.venues.values()].map((venue) => [venue, { value: 0 }]));
   const cancels = watch(gateway, generations);
-
-  let held = 0;
-
-  const forget = (key: string, { bytes }: Entry): void => {
-    entries.delete(key);
-    held -= sizeOf(key, bytes);
-  };
-
-  const keep = (key: string, entry: Entry): void => {
-    const known = entries.get(key);
-    if (known !== undefined) forget(key, known);
-    const size = sizeOf(key, entry.bytes);
-    if (entries.size >= MAX_ENTRIES || held + size > MAX_BYTES) {
-      entries.clear();
-      held = 0;
-    }
-    entries.set(key, entry);
-    held += size;
-  };
 
   const find = (key: string): Buffer | null => {
     const entry = entries.get(key);
     if (entry === undefined) return null;
     if (entry.of.value === entry.made && gateway.clock.now() < entry.until) return entry.bytes;
-    forget(key, entry);
+    entries.delete(key);
     return null;
   };
 
@@ -79,14 +58,12 @@ export function createResponseCache(gateway: Gateway): ResponseCache {
       const until = gateway.clock.now() + MAX_AGE_MS;
       const { status, body } = await make();
       const bytes = Buffer.from(body);
-      if (status === 200 && of?.value === made) keep(key, { bytes, of, made, until });
+      if (status === 200 && of?.value === made) entries.set(key, { bytes, of, made, until });
       return { status, body: bytes };
     },
     stop: () => cancels.forEach((cancel) => cancel()),
   };
 }
-
-const sizeOf = (key: string, bytes: Buffer): number => key.length + bytes.length;
 
 function watch({ bus, venues }: Gateway, generations: ReadonlyMap<Venue, Generation>): Cancel[] {
   const changed = (venue: Venue): void => {
@@ -98,33 +75,4 @@ function watch({ bus, venues }: Gateway, generations: ReadonlyMap<Venue, Generat
     bus.on('config', ({ venue }) => changed(venue)),
     ...[...venues.values()].map((venue) => venue.feed.on('status', () => changed(venue))),
   ];
-}
-
-/** Serves cached replies before express: with the same rate limits, the same headers in the same order, and the same bytes. */
-export function serveCached({ access }: Gateway, clientOf: ReadClient, responses: ResponseCache, app: RequestListener): RequestListener {
-  return (request, response) => {
-    const bytes = request.method === 'GET' && !announcesBody(request) ? responses.find(request.url ?? '') : null;
-    if (bytes === null) return app(request, response);
-    const client = clientOf(request);
-    const window = access.countAddress(client.address);
-    if (window.isExceeded) {
-      setClientHeaders(response, client);
-      setCorsHeaders(request, response);
-      addWindows(response, [window]);
-      return sendError(response, new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds }));
-    }
-    response.writeHead(200, [
-      'X-Request-Id',
-      client.requestId,
-      'cf-ray',
-      client.ray,
-      ...CORS_HEADERS,
-      ...windowHeaders(window),
-      'Content-Type',
-      JSON_TYPE,
-      'Content-Length',
-      String(bytes.length),
-    ]);
-    response.end(bytes);
-  };
 }
