@@ -27,9 +27,10 @@ const MAX_BATCH = 20;
 const UNBATCHED_MS = 60_000;
 
 /**
- * Simulates calls. Usual calls of one sender in one turn of the event loop are simulated as one multicall, which halves the node's work.
- * Only calls that consume funds may be batched: a call that passes after others also passes alone. The multicall does not show the gas of
- * each call, so a similar call must have passed with the same gas before. Calls of a failed batch are simulated individually.
+ * Simulates calls. Usual calls of one sender in one turn of the event loop are simulated as one multicall, which saves most of the calls and
+ * a quarter of the node's time. Only calls that consume funds may be batched: a call that passes after others also passes alone. The
+ * multicall does not show the gas of each call, so a similar call must have passed with the same gas before. Calls of a failed batch are
+ * simulated individually.
  */
 export function createTry(client: PublicClient, diamond: Address, clock: Clock): Try {
   const gathering = new Map<Address, Group>();
