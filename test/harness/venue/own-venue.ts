@@ -8,6 +8,7 @@ import { startSandbox } from '../../../sandbox/run.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import { holdAnswers } from './answer-hold.js';
+import { onKeptChains } from './kept-chains.js';
 import { checkExchange } from '../checks/openapi-check.js';
 
 export interface TestVenue {
@@ -37,8 +38,10 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
   const database = await createTestDatabase();
   const log = kept;
   const lifecycle = createLifecycle(log);
+  let giveBack = (): Promise<void> => Promise.resolve();
   const stop = async (): Promise<void> => {
     await lifecycle.end();
+    await giveBack();
     await database.drop();
   };
   try {
@@ -53,13 +56,12 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
       DATABASE_URL: database.url,
       ...settings,
     };
-    const sandbox = await startSandbox({
-      settings: readSandboxSettings(environment),
-      lifecycle,
-      clock: systemClock,
-      log,
-      write: () => undefined,
-    });
+    const read = readSandboxSettings(environment);
+    const start = () => startSandbox({ settings: read, lifecycle, clock: systemClock, log, write: () => undefined });
+    const hasOwnChains = read.SANDBOX_DATA !== undefined || read.SANDBOX_RPC_URL !== undefined;
+    const onChains = hasOwnChains ? { started: await start(), giveBack } : await onKeptChains(read, start);
+    ({ giveBack } = onChains);
+    const { started: sandbox } = onChains;
     const call = async (path: string, init?: RequestInit): Promise<Reply> => {
       const response = await fetch(`${sandbox.url}${path}`, init);
       const reply = { status: response.status, headers: response.headers, body: await response.json() };
