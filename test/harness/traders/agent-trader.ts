@@ -1,7 +1,7 @@
 import { Wallet } from 'ethers';
 import type { Hex } from 'viem';
 import type { ChainControls } from '../../../sandbox/controls.js';
-import { newTrader, type ChainTrader } from './chain-trader.js';
+import { newTrader, receiptOf, type ChainTrader } from './chain-trader.js';
 import { eventually } from '../time/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type ScopeBody } from './master-wallet.js';
 import type { TestVenue } from '../venue/own-venue.js';
@@ -117,8 +117,7 @@ export function agentTrader(sandbox: TestVenue, chain: ChainControls, trader: Ch
 
   const send = async (prepared: Prepared): Promise<Hex> => {
     const hash = await broadcast(prepared);
-    const { status } = await trader.client.waitForTransactionReceipt({ hash });
-    if (status !== 'success') throw new Error(`${hash} reverted`);
+    if ((await receiptOf(chain, hash)).status !== '0x1') throw new Error(`${hash} reverted`);
     return hash;
   };
 

@@ -1,12 +1,13 @@
-import { createPublicClient, createWalletClient, http, parseEventLogs, type Hex, type PublicClient } from 'viem';
+import { createWalletClient, custom, parseEventLogs, type Hex, type PublicClient } from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { tokenAbi } from '../../../sandbox/contracts/artefact.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { trade, type Trade } from '../diamond/diamond-calls.js';
 import { eventually } from '../time/eventually.js';
+import { nodeClient } from './node-client.js';
 
-/** A trader with a wallet and nothing else: it speaks to the node as any outsider would. */
+/** A trader with a wallet and nothing else: it asks the node what any outsider may ask, without a socket in between. */
 export interface ChainTrader {
   readonly account: PrivateKeyAccount;
   readonly privateKey: Hex;
@@ -34,9 +35,8 @@ export async function newTrader(chain: ChainControls, funds: { usdc?: string; de
 
 export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader {
   const account = privateKeyToAccount(privateKey);
-  const transport = http(chain.rpcUrl, { retryCount: 0, timeout: 60_000 });
-  const client = createPublicClient({ transport, cacheTime: 0, pollingInterval: 20 });
-  const wallet = createWalletClient({ account, transport });
+  const client = nodeClient(chain);
+  const wallet = createWalletClient({ account, transport: custom(client) });
   const diamond = { address: chain.definition.diamond, abi: diamondAbi } as const;
   const viemChain = {
     id: chain.definition.chainId,
@@ -48,8 +48,7 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
   if (!usdcToken) throw new Error('the chain has no USDC');
 
   async function mined(hash: Hex): Promise<Hex> {
-    const { status } = await client.waitForTransactionReceipt({ hash });
-    if (status !== 'success') throw new Error(`${hash} reverted`);
+    if ((await receiptOf(chain, hash)).status !== '0x1') throw new Error(`${hash} reverted`);
     return hash;
   }
 
@@ -98,6 +97,16 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
       return found ?? {};
     },
   };
+}
+
+/** Waits for the block of a transaction. */
+export async function receiptOf(chain: ChainControls, hash: Hex): Promise<{ readonly status: Hex }> {
+  const found = await eventually(
+    () => chain.request('eth_getTransactionReceipt', [hash]) as Promise<{ readonly status: Hex } | null>,
+    (receipt) => receipt !== null,
+  );
+  if (found === null) throw new Error(`${hash} has no receipt`);
+  return found;
 }
 
 const mentions = (args: Record<string, unknown>, address: string): boolean =>

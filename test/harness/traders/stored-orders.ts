@@ -1,4 +1,4 @@
-import { createWalletClient, http, type Hex } from 'viem';
+import { createWalletClient, custom, type Hex } from 'viem';
 import { TRADING_STATES } from '../../../core/domain/market.js';
 import type { Venue } from '../../../core/gateway.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
@@ -7,6 +7,7 @@ import { lowerOf } from '../diamond/chain-checker.js';
 import type { ChainTrader } from './chain-trader.js';
 import { controlCall } from '../diamond/diamond-calls.js';
 import { eventually } from '../time/eventually.js';
+import { nodeClient } from './node-client.js';
 import { orderDraft, type DraftWishes } from './order-draft.js';
 import type { TestVenue } from '../venue/own-venue.js';
 
@@ -32,7 +33,7 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
     send: (trader: ChainTrader, data: Hex): Promise<Hex> => trader.send(diamond, data),
     /** Without asking the node whether it can succeed. */
     async broadcast(trader: ChainTrader, data: Hex): Promise<Hex> {
-      const wallet = createWalletClient({ account: trader.account, transport: http(chain.rpcUrl, { retryCount: 0, timeout: 60_000 }) });
+      const wallet = createWalletClient({ account: trader.account, transport: custom(nodeClient(chain)) });
       return wallet.sendTransaction({ to: diamond, data, gas: 3_000_000n, chain: chainOf(chain) });
     },
     reaches: (trader: ChainTrader, id: bigint, status: KnownOrder['order']['status']): Promise<KnownOrder> =>
@@ -65,7 +66,7 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
     /** Waits until the gateway has read the state: its answers about closed markets depend on it. */
     async setActivated(value: number): Promise<void> {
       const { signer } = controls.accounts.operator;
-      const wallet = createWalletClient({ account: signer, transport: http(chain.rpcUrl, { retryCount: 0, timeout: 60_000 }) });
+      const wallet = createWalletClient({ account: signer, transport: custom(nodeClient(chain)) });
       const data = controlCall('sandboxSetTradingActivated', [value]);
       const hash = await eventually(
         () => wallet.sendTransaction({ to: diamond, data, gas: 1_000_000n, chain: chainOf(chain) }).catch(() => null),
