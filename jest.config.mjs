@@ -10,6 +10,7 @@ export default {
     ...(isSlow ? [] : ['\\.slow\\.test\\.ts$']),
     ...(isSlow || arePages ? [] : ['<rootDir>/test/pages/']),
   ],
+  testSequencer: '<rootDir>/test/runner/order-of-files.cjs',
   testRunner: '<rootDir>/test/runner/measured-runner.cjs',
   reporters: ['default', '<rootDir>/test/runner/dearest-files.cjs'],
   runtime: '<rootDir>/test/runner/shared-runtime.cjs',

@@ -6,9 +6,12 @@ import { startOwnVenue, TEST_ORACLE_MS, type TestVenue } from './own-venue.js';
 
 /** What earlier files left open makes every block dearer, so a venue is replaced after so many files. */
 const FILES_PER_VENUE = 8;
+/** Files that use it follow each other; it is not kept alive for those that do not. */
+const UNUSED_MS = 1_000;
 
 let started: Promise<TestVenue> | null = null;
 let files = 0;
+let ending: NodeJS.Timeout | undefined;
 
 /**
  * The venue that the test files of one worker use one after the other: for tests that need markets and fresh traders. What a file does to
@@ -17,6 +20,7 @@ let files = 0;
  */
 export async function sharedVenue(): Promise<TestVenue> {
   files += 1;
+  clearTimeout(ending);
   if (files % FILES_PER_VENUE === 0) await end();
   started ??= startOwnVenue(BUSY_AGENTS);
   if (files === 1) onEndOfRun(end);
@@ -25,15 +29,17 @@ export async function sharedVenue(): Promise<TestVenue> {
   return { ...venue, stop: () => rest(venue) };
 }
 
-/** While other files run, it makes no blocks. */
+/** Until the next file comes it makes no blocks. */
 async function rest(venue: TestVenue): Promise<void> {
   await Promise.all(venue.controls.chains.map((chain) => chain.pauseMining(true)));
+  ending = setTimeout(() => void end(), UNUSED_MS);
 }
 
 async function end(): Promise<void> {
-  const ending = started;
+  clearTimeout(ending);
+  const venue = started;
   started = null;
-  await (await ending)?.stop();
+  await (await venue)?.stop();
 }
 
 const BASE_FEE_GWEI = 0.1;
