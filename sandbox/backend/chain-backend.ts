@@ -2,7 +2,7 @@ import type { ChainDefinition } from '../../core/chains/chains.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address, Cancel } from '../../core/types.js';
-import { changesRules, frame, framesOf, movesExposure, type ChainFrame } from './chain-events.js';
+import { changesRules, frame, framesOf, movedPairs, movesExposure, type ChainFrame } from './chain-events.js';
 import { createChainFollower, type NewBlocks } from './chain-follower.js';
 import { createDiamondReader, type DiamondLog, type RpcRead } from './diamond-reader.js';
 import type { MarketHours } from './market-hours.js';
@@ -89,6 +89,12 @@ export function createChainBackend({ chain, read, hours, clock, log, onBlock, ..
     rebuild();
   };
 
+  /** Between two complete refreshes only what was traded. */
+  const refreshPairs = async (logs: readonly DiamondLog[]): Promise<void> => {
+    state = await readProtocolState(read, diamond, state, movedPairs(logs));
+    rebuild();
+  };
+
   /** Without logs: reads everything if the storage changed, otherwise only refreshes the timestamp. */
   const refreshIfChanged = async (): Promise<void> => {
     if ((await storageRoot()) !== readRoot) return refresh(true);
@@ -146,7 +152,8 @@ export function createChainBackend({ chain, read, hours, clock, log, onBlock, ..
     }
     const withRules = isFirst || isReorg || hasForeignLogs || logs.some(changesRules);
     const isOld = clock.now() - refreshedAt >= REFRESH_MS;
-    if (withRules || logs.some(movesExposure) || (isOld && logs.length > 0)) await refresh(withRules);
+    if (withRules || (isOld && logs.length > 0)) await refresh(withRules);
+    else if (logs.some(movesExposure)) await refreshPairs(logs);
     else if (isOld && clock.now() - loggedAt >= REFRESH_MS) await refreshIfChanged();
     if (logs.length > 0) loggedAt = clock.now();
     send(frame('currentBlock', block));

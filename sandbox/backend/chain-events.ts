@@ -24,8 +24,26 @@ const GOVERNANCE = new Set<DiamondLog['name']>([
 /** Whether governance parameters changed and must be read again. */
 export const changesRules = (log: DiamondLog): boolean => GOVERNANCE.has(log.name);
 
-/** Events of waiting orders and of order changes: they do not change open interest. */
+/** Events of requests, of waiting orders and of order changes: they do not change open interest. */
 const ORDERS_ONLY = new Set<DiamondLog['name']>([
+  'MarketOrderInitiated',
+  'TriggerOrderInitiated',
+  'LeverageUpdateInitiated',
+  'PositionSizeUpdateInitiated',
+  'PositivePnlWithdrawalInitiated',
+  'PendingOrderStored',
+  'PriceRequested',
+  'ChainlinkRequested',
+  'PendingOrderClosed',
+  'MarketOpenCanceled',
+  'MarketCloseCanceled',
+  'TriggerOrderCanceled',
+  'ChainlinkCallbackTimeout',
+  'CollateralReturnedAfterTimeout',
+  'PriceReceived',
+  'SignedPricesReceived',
+  'ChainlinkFulfilled',
+  'TradingCallbackExecuted',
   'TradeStored',
   'OpenOrderPlaced',
   'OpenOrderDetailsUpdated',
@@ -38,6 +56,12 @@ const ORDERS_ONLY = new Set<DiamondLog['name']>([
 
 /** Whether open interest, fees or windows may have changed. */
 export const movesExposure = (log: DiamondLog): boolean => !ORDERS_ONLY.has(log.name);
+
+/** The pairs whose values trading may have changed; null if an event does not name its pair and no other of its kind does. */
+export function movedPairs(logs: readonly DiamondLog[]): readonly number[] | null {
+  const pairs = logs.flatMap(({ args }) => ('pairIndex' in args ? [Number(args.pairIndex)] : []));
+  return pairs.length === 0 ? null : [...new Set(pairs)];
+}
 
 const LIVE = new Set<DiamondLog['name']>([
   'MarketOrderInitiated',

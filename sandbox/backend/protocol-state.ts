@@ -65,8 +65,7 @@ async function readTerms(diamond: DiamondReader, collateralIndex: number, pairCo
 type Terms = Awaited<ReturnType<typeof readTerms>>;
 
 /** Values changed by trading per collateral and pair. */
-async function readExposure(diamond: DiamondReader, collateralIndex: number, pairCount: number, terms: Terms) {
-  const pairs = range(pairCount);
+async function readExposure(diamond: DiamondReader, collateralIndex: number, pairs: readonly number[], terms: Terms) {
   const collaterals = pairs.map(() => collateralIndex);
   const [priceUsd, fundingData, borrowingData, oiCollateral, oiToken, oiBefore] = await Promise.all([
     diamond.view('getCollateralPriceUsd', [collateralIndex]),
@@ -81,16 +80,41 @@ async function readExposure(diamond: DiamondReader, collateralIndex: number, pai
 
 export type Exposure = Awaited<ReturnType<typeof readExposure>>;
 
-/** The active windows of every pair, as the contract would count them at `timestamp`. */
-async function readWindows(diamond: DiamondReader, { windows, pairs }: Rules, timestamp: number) {
-  if (windows.windowsDuration === 0) return pairs.map(() => []);
-  const current = Math.floor((timestamp - windows.startTs) / windows.windowsDuration);
-  const ids = range(Math.min(windows.windowsCount, current + 1)).map((back) => BigInt(current - back));
-  const volumes = await Promise.all(pairs.map((_, pair) => diamond.view('getOiWindows', [windows.windowsDuration, BigInt(pair), ids])));
-  return volumes.map((perPair) => perPair.map((volume, at) => ({ id: ids[at] ?? 0n, ...volume })));
+/** The values of the pairs that were read in place of those that were known. */
+function withPairs(before: Exposure, read: Exposure, pairs: readonly number[]): Exposure {
+  const put = <Value>(known: readonly Value[], values: readonly Value[]): Value[] => {
+    const merged = [...known];
+    for (const [at, pair] of pairs.entries()) if (values[at] !== undefined) merged[pair] = values[at];
+    return merged;
+  };
+  return {
+    ...read,
+    fundingData: put(before.fundingData, read.fundingData),
+    borrowingData: put(before.borrowingData, read.borrowingData),
+    oiCollateral: put(before.oiCollateral, read.oiCollateral),
+    oiToken: put(before.oiToken, read.oiToken),
+    oiBefore: put(before.oiBefore, read.oiBefore),
+  };
 }
 
-export type Windows = Awaited<ReturnType<typeof readWindows>>;
+type PairWindows = readonly { readonly id: bigint; readonly oiLongUsd: bigint; readonly oiShortUsd: bigint }[];
+/** By pair index. */
+export type Windows = readonly PairWindows[];
+
+/** The active windows of pairs, as the contract would count them at `timestamp`; of all pairs where a new window began meanwhile. */
+async function readWindows(diamond: DiamondReader, { windows, pairs }: Rules, timestamp: number, moved: Moved | null): Promise<Windows> {
+  if (windows.windowsDuration === 0) return pairs.map((): PairWindows => []);
+  const current = Math.floor((timestamp - windows.startTs) / windows.windowsDuration);
+  const ids = range(Math.min(windows.windowsCount, current + 1)).map((back) => BigInt(current - back));
+  const known = moved?.known.windows[0]?.[0]?.id === ids[0] ? moved : null;
+  const windowsOf = async (pair: number): Promise<PairWindows> => {
+    const unmoved = known?.pairs.includes(pair) === false ? known.known.windows[pair] : undefined;
+    if (unmoved !== undefined) return unmoved;
+    const volumes = await diamond.view('getOiWindows', [windows.windowsDuration, BigInt(pair), ids]);
+    return volumes.map((volume, at) => ({ id: ids[at] ?? 0n, ...volume }));
+  };
+  return Promise.all(pairs.map((_, pair) => windowsOf(pair)));
+}
 
 export interface ProtocolState {
   readonly block: number;
@@ -107,21 +131,35 @@ interface BlockAnswer {
 
 const isBlock = (value: unknown): value is BlockAnswer => typeof value === 'object' && value !== null && 'timestamp' in value;
 
-/** With `known`, only values changed by trading are read; a disabled collateral cannot be traded. */
-export async function readProtocolState(read: RpcRead, address: Address, known: ProtocolState | null): Promise<ProtocolState> {
+/** The pairs whose values may have changed since they were known. */
+interface Moved {
+  readonly known: ProtocolState;
+  readonly pairs: readonly number[];
+}
+
+/** With `known`, only values changed by trading are read, of these pairs or of all; a disabled collateral cannot be traded. */
+export async function readProtocolState(
+  read: RpcRead,
+  address: Address,
+  known: ProtocolState | null,
+  movedPairs: readonly number[] | null = null,
+): Promise<ProtocolState> {
   const latest = await read('eth_getBlockByNumber', ['latest', false]);
   if (!isBlock(latest)) throw new Error('the node has no latest block');
   const block = hexToNumber(latest.number);
   const diamond = createDiamondReader(read, address, numberToHex(block));
   const rules = known?.rules ?? (await readRules(diamond));
+  const moved = known && movedPairs && { known, pairs: movedPairs };
   const readOne = async (at: number, isActive: boolean): Promise<Exposure> => {
     const before = known?.exposures[at];
     if (before && !isActive) return before;
-    return readExposure(diamond, at + 1, rules.pairs.length, before ?? (await readTerms(diamond, at + 1, rules.pairs.length)));
+    if (before && moved) return withPairs(before, await readExposure(diamond, at + 1, moved.pairs, before), moved.pairs);
+    const all = range(rules.pairs.length);
+    return readExposure(diamond, at + 1, all, before ?? (await readTerms(diamond, at + 1, all.length)));
   };
   const [tokens, windows, exposures] = await Promise.all([
     known?.tokens ?? Promise.all(rules.collaterals.map(({ collateral }) => readToken(read, collateral))),
-    readWindows(diamond, rules, hexToNumber(latest.timestamp)),
+    readWindows(diamond, rules, hexToNumber(latest.timestamp), moved),
     Promise.all(rules.collaterals.map(({ isActive }, at) => readOne(at, isActive))),
   ]);
   return { block, rules, exposures, windows, tokens };
