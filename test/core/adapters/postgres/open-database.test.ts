@@ -59,7 +59,7 @@ interface Ran {
 
 const runMigrate = (url: string): Promise<Ran> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, ['--import', 'tsx', 'app/commands/migrate.ts'], {
+    const child = spawn(process.execPath, ['--enable-source-maps', 'dist/app/cli.js', 'migrate'], {
       cwd: root,
       env: { ...process.env, DATABASE_URL: url },
     });
