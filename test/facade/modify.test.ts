@@ -109,7 +109,7 @@ async function atOnce(bot: Bot, ...actions: object[]): Promise<unknown[]> {
         (count) => count === before + answers.length,
       );
       await eventually(waiting, (jobs) => jobs > 0);
-      for (let trips = 0; trips < 20; trips += 1) await bot.trader.trades();
+      for (let trips = 0; trips < 60; trips += 1) await bot.trader.trades();
     }
   } finally {
     await chain.pauseMining(false);

@@ -356,6 +356,19 @@ describe('a look at the chain', () => {
     const bench = await relayBench(chain, sandbox.gateway.store);
     let see = (): void => undefined;
     const seen = new Promise<void>((resolve) => (see = resolve));
+    // The look has begun before the job gets its nonce, and finds it afterwards.
+    const numbering = new EventEmitter();
+    const numbered = once(numbering, 'numbered');
+    let looks = 0;
+    const account: RelayNode['account'] = async (address) => {
+      if ((looks += 1) === 2) await numbered;
+      return bench.node.account(address);
+    };
+    const assignNonces: RelayStore['assignNonces'] = async (...given) => {
+      const assigned = await bench.store.assignNonces(...given);
+      numbering.emit('numbered');
+      return assigned;
+    };
     let signings = 0;
     const addAttempt: RelayStore['addAttempt'] = async (slug, attempts) => {
       if ((signings += 1) === 1) await seen;
@@ -366,7 +379,7 @@ describe('a look at the chain', () => {
       if (found.some(({ state }) => state === 'assigned')) void someTrips(bench).then(see);
       return found;
     };
-    const relayer = start(bench, { store: { ...bench.store, addAttempt, open } });
+    const relayer = start(bench, { node: { ...bench.node, account }, store: { ...bench.store, assignNonces, addAttempt, open } });
     const { job } = await relayer.send(await requestOf(bench));
     const [over] = await whenOver(bench, [job.id]);
     expect(over?.attempts).toHaveLength(1);

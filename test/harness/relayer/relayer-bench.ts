@@ -1,4 +1,4 @@
-import type { PublicClient } from 'viem';
+import { createPublicClient, http, type PublicClient } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
 import { createRelayNode } from '../../../core/adapters/evm/relay-node.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
@@ -17,7 +17,6 @@ import type { SignedJob } from '../../../relayer/lane-options.js';
 import { createWallet } from '../../../relayer/wallet.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
-import { nodeClient } from '../traders/node-client.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import { storeAction } from '../hyperliquid/store-action.js';
 
@@ -60,7 +59,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
   if (eth !== '0') await chain.faucet.fund(signer.address, { eth });
   const trader = await newTrader(chain, { delegate: signer.address });
   const address = trader.account.address.toLowerCase() as Address;
-  const client = nodeClient(chain);
+  const client = createPublicClient({ transport: http(chain.rpcUrl, { retryCount: 0, timeout: 60_000, batch: true }), cacheTime: 0 });
   const node = createRelayNode(client);
   const log = createRecordedLog();
   const { slug } = chain.definition;

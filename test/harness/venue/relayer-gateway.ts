@@ -1,5 +1,5 @@
 import { Wallet } from 'ethers';
-import type { PublicClient } from 'viem';
+import { createPublicClient, http, type PublicClient } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
 import { systemClock, systemRandom } from '../../../core/adapters/system/clock.js';
 import type { Gateway } from '../../../core/gateway.js';
@@ -11,7 +11,6 @@ import { listen } from '../../../http/listen.js';
 import { createWallet } from '../../../relayer/wallet.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
-import { nodeClient } from '../traders/node-client.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { eventually } from '../time/eventually.js';
 import { approveAgent, postExchange, signL1 } from '../hyperliquid/exchange.js';
@@ -89,7 +88,7 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
     log,
     proxy,
     wallet,
-    client: nodeClient(controls),
+    client: createPublicClient({ transport: http(controls.rpcUrl, { retryCount: 0, timeout: 60_000, batch: true }), cacheTime: 0 }),
     async newBot() {
       const trader = await newTrader(controls, { delegate: wallet, usdc: '100000' });
       const agent = new Wallet(generatePrivateKey());
