@@ -30,10 +30,15 @@ export async function startTestServer(environment: NodeJS.ProcessEnv): Promise<(
   return () => server.stop();
 }
 
+/** Every file has new connections to new tables of few rows: planning and tidying take longer than any plan or any dead row. */
+const SETTINGS = ['plan_cache_mode = force_generic_plan', 'autovacuum = off', 'update_process_title = off'];
+
 async function startServer(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const folder = await makeTemporaryFolder('diamond-gateway-test');
   const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false });
   const { username, password } = new URL(server.url);
+  for (const setting of SETTINGS) await administer(server.url, `alter system set ${setting}`);
+  await administer(server.url, 'select pg_reload_conf()');
   // Thousands of connections are opened, and with the usual iterations the password of each costs both sides more than its statements.
   await administer(server.url, `set scram_iterations = 1; alter role ${username} password '${password}'`);
   return {
