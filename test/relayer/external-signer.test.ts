@@ -279,7 +279,8 @@ describe('the reference signer', () => {
     await post(await approveAgent(new EthersWallet(trader.privateKey), agent.address, null, { network: 'Testnet' }));
     const well = signerUrl;
     signerUrl = 'http://127.0.0.1:1';
-    await post(await signL1(agent, orderAction(order({ p: '30000', s: '0.1', t: { limit: { tif: 'Gtc' } } }))));
+    // Its answer is held while the order may still be sent.
+    const answer = post(await signL1(agent, orderAction(order({ p: '30000', s: '0.1', t: { limit: { tif: 'Gtc' } } }))));
     const [open] = await eventually(
       () => alerts.open(),
       (found) => found.length > 0,
@@ -291,6 +292,7 @@ describe('the reference signer', () => {
       (found) => found.length === 0,
     );
     expect(await alerts.recovered(1)).toMatchObject([{ ...about, id: open?.id }]);
+    expect(await answer).toMatchObject({ status: 200 });
   });
 
   it('does not sign without its token, nor what it has no rule for', async () => {
