@@ -758,7 +758,7 @@ export interface RelayProof {
   readonly to: Hex;
   readonly data: Hex;
   readonly rawTransaction: Hex;
-  readonly state: 'queued' | 'numbered' | 'signed' | 'unknown' | 'accepted' | 'mined' | 'reverted' | 'refused' | 'replaced';
+  readonly state: 'queued' | 'assigned' | 'signed' | 'unknown' | 'accepted' | 'mined' | 'reverted' | 'refused' | 'replaced';
   readonly orderId: string | null;
   readonly multiplier: number;
   readonly blockNumber: number | null;
