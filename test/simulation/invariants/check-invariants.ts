@@ -48,6 +48,7 @@ export const SETTLE_LIMIT_MS = 180_000;
 const LOOK_EVERY_MS = 500;
 const LONGEST_BLOCKED_MS = 60_000;
 const DELIVERY_LIMIT_MS = 20_000;
+const REOPENED_WITHIN_MS = 3_000;
 
 /** Waits until everything has ended that should, then judges. */
 export async function checkInvariants(evidence: Evidence): Promise<Violation[]> {
@@ -67,6 +68,8 @@ export async function checkInvariants(evidence: Evidence): Promise<Violation[]> 
 /** Resolves with how long a lane was still blocked. When nothing is left to do, no more blocks come: what is compared then stands still. */
 async function untilAtRest(evidence: Evidence): Promise<number> {
   const { scheduler, venue } = evidence.world;
+  // A lane notices with the next blocks that the block of a finished job is gone.
+  if (evidence.faults.applied().at(-1) === 'reorganisation') await scheduler.runUntil(scheduler.now() + REOPENED_WITHIN_MS);
   const [chain] = venue.sandbox.controls.chains;
   const since = scheduler.now();
   let blockedMs = 0;
