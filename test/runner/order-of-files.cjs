@@ -8,7 +8,7 @@ const SHARES_A_VENUE = /harness\/venue\/(?:shared|trading)-venue\.js/;
 const STARTS_SOMETHING = /harness\/(?:venue|process|relayer)\//;
 
 /**
- * The longest file first, so that nobody waits for it at the end. Then the files that share a venue, so that it need not live longer than it
+ * The longest file first, so that it does not run alone at the end. Then the files that share a venue, so that it need not live longer than it
  * is used; then those that start something of their own, and at last the quick ones. Within each kind the order is jest's own.
  */
 module.exports = class OrderOfFiles extends Sequencer {

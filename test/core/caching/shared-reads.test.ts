@@ -3,7 +3,7 @@ import { createManualClock } from '../../harness/time/manual-clock.js';
 
 const MAX_AGE_MS = 1_000;
 
-/** A node that answers when it is told to, with the number of the question. */
+/** A node that answers when the test says so, with the number of the question. */
 function createNode() {
   const waiting: { readonly answer: (given: number) => void; readonly fail: (error: Error) => void }[] = [];
   return {
@@ -80,7 +80,7 @@ describe('a shared read', () => {
     expect(reads.last('a')).toBe(quick);
   });
 
-  it('is told apart from one that is under way', async () => {
+  it('can be distinguished from one that is under way', async () => {
     const { node, reads } = open();
     const read = reads.keep('a', node.ask());
     expect(read.isDone).toBe(false);

@@ -19,7 +19,7 @@ interface KeptChain {
 
 /**
  * The venues of a worker use the same chains one after the other: putting the contracts on a new one takes longer than the rest of a start.
- * Who gets a chain finds it as it was before any venue used it.
+ * Each venue finds its chain as it was before any other used it.
  */
 const idle = new Map<string, KeptChain[]>();
 /** The chains that the venue which is being started takes, in order; null: it makes new ones. */

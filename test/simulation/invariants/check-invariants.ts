@@ -69,7 +69,7 @@ export async function checkInvariants(evidence: Evidence): Promise<Violation[]> 
 async function untilAtRest(evidence: Evidence): Promise<number> {
   const { scheduler, venue } = evidence.world;
   // A lane notices with the next blocks that the block of a finished job is gone.
-  if (evidence.faults.applied().at(-1) === 'reorganisation') await scheduler.runUntil(scheduler.now() + REOPENED_WITHIN_MS);
+  if (evidence.faults.applied().includes('reorganisation')) await scheduler.runUntil(scheduler.now() + REOPENED_WITHIN_MS);
   const [chain] = venue.sandbox.controls.chains;
   const since = scheduler.now();
   let blockedMs = 0;
@@ -120,7 +120,7 @@ async function openWork({ world: { gate, venue, scheduler, replicas } }: Evidenc
   return { isBusy: jobs > 0 || blocked > 0 || prepared > 0, isBlocked: blocked > 0, isLevel };
 }
 
-/** The newest block that the replica's node has told it of; null while the node does not answer. */
+/** The newest block that the replica has from its node; null while the node does not answer. */
 function headOf(gateway: Gateway | null): string | null {
   const { head, fault } = (gateway === null ? null : venueOf(gateway, SLUG))?.state ?? { head: null, fault: null };
   return fault === null ? (head?.block.hash ?? null) : null;
