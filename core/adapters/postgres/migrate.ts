@@ -3,7 +3,7 @@ import { randomId, type RandomBytes } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
 import { systemRandom } from '../system/clock.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
-import { isUnavailable, StoreStartError } from './faults.js';
+import { isLostRace, isUnavailable, StoreStartError } from './faults.js';
 import { borrowed } from './statement.js';
 import { NOW_MS, type Migration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/registry.js';
@@ -102,7 +102,7 @@ async function apply(trx: Knex.Transaction, { name, sql }: Migration): Promise<v
   try {
     await trx.raw(statements);
   } catch (error) {
-    if (isUnavailable(error)) throw error; // the step itself is not at fault
+    if (isUnavailable(error) || isLostRace(error)) throw error; // the step itself is not at fault
     // The driver puts all statements in front of the message.
     const message = (error instanceof Error ? error.message : String(error)).replace(`${statements} - `, '');
     throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${message}.`, {

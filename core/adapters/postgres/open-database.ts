@@ -5,7 +5,7 @@ import { systemRandom } from '../system/clock.js';
 import { redactText, redactUrl } from '../../observability/redact.js';
 import { createStore, type KnexStore } from './create-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/start-embedded-postgres.js';
-import { isDistrusted, isShutOut, isUnavailable, StoreStartError } from './faults.js';
+import { isDistrusted, isLostRace, isShutOut, isUnavailable, StoreStartError } from './faults.js';
 import { migrate } from './migrate.js';
 
 export type OpenDatabaseOptions = DatabaseConfig & {
@@ -91,7 +91,8 @@ async function migrateWhenReachable(
     } catch (error) {
       if (error instanceof StoreStartError) throw error;
       if (signal?.aborted === true) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
-      if (isShutOut(error) || !isUnavailable(error) || clock.now() - since > MAX_WAIT_MS) throw unreachable(server.url, error);
+      const mayPass = isUnavailable(error) || isLostRace(error);
+      if (isShutOut(error) || !mayPass || clock.now() - since > MAX_WAIT_MS) throw unreachable(server.url, error);
       if (isFirst) log.warn('store.waiting', { server: redactUrl(server.url), because: sentence(error) });
       await clock.sleep(RETRY_MS, signal);
     }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import { packagedBinaries } from '../../../../core/adapters/postgres/embedded/binaries.js';
+import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
@@ -49,6 +50,27 @@ describe('an embedded database', () => {
     } finally {
       Object.defineProperty(process, 'arch', arch);
     }
+  });
+});
+
+/** The first attempts to create a table lose against another transaction. A sequence counts them: its steps are not rolled back. */
+const LOSE_TWICE = `
+  create sequence attempts;
+  create function lose() returns event_trigger language plpgsql as $$ begin
+    if nextval('attempts') <= 2 then raise exception 'lost' using errcode = '40001'; end if;
+  end $$;
+  create event trigger loses on ddl_command_start when tag in ('CREATE TABLE') execute function lose();`;
+
+describe('a database server', () => {
+  it('whose migration loses against another transaction is asked again', async () => {
+    const database = await createEmptyTestDatabase();
+    const log = createRecordedLog();
+    const admin = connectDatabase({ url: database.url, log });
+    await admin.raw(LOSE_TWICE);
+    const store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log });
+    expect(log.entries.map(({ event }) => event)).toEqual(expect.arrayContaining(['store.waiting', 'store.ready']));
+    await Promise.all([store.close(), admin.destroy()]);
+    await database.drop();
   });
 });
 
