@@ -1,14 +1,16 @@
 /**
  * Simulates the whole gateway with seeded faults and checks invariants:
  * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n; `--from` goes on after an
- * interruption. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
+ * interruption. `--record file` adds a line for each run to a file, and skips runs that it has; `--sum file` (any number) prints what such
+ * files show together. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
  * simulated time) set what is drawn otherwise, `--repeat 20` makes each run so often and
  * compares the traces (otherwise every twentieth is made twice), `--trace file` writes the events of the last run.
  * `--sabotage all` breaks the build on purpose, once for each invariant, and counts the runs until it is noticed. Exit code 1: a violation was found.
  */
-import { writeFileSync } from 'node:fs';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { createCampaign, proveInvariants } from '../test/simulation/campaign.js';
+import { describeRecords, readRecords } from '../test/simulation/records.js';
 import { startSimulationServer } from '../test/simulation/database-server.js';
 import { FOUND_PLANS } from '../test/simulation/found-plans.js';
 import { cutPlan, drawPlan, type Plan } from '../test/simulation/plan.js';
@@ -24,6 +26,8 @@ const { values } = parseArgs({
     seconds: { type: 'string' },
     sabotage: { type: 'string' },
     trace: { type: 'string' },
+    record: { type: 'string' },
+    sum: { type: 'string', multiple: true },
     found: { type: 'boolean', default: false },
     calm: { type: 'boolean', default: false },
     'no-shrink': { type: 'boolean', default: false },
@@ -54,6 +58,11 @@ function* plans(): Generator<Plan> {
 
 const MOST_BROKEN_RUNS = 1_000;
 
+if (values.sum !== undefined) {
+  describeRecords(values.sum.flatMap(readRecords)).forEach(write);
+  process.exit();
+}
+
 const server = await startSimulationServer();
 
 /** True if everything held. */
@@ -72,10 +81,15 @@ async function main(): Promise<boolean> {
     sabotage: values.sabotage ?? null,
     repeat: values.repeat === undefined ? null : whole('repeat', values.repeat),
     onLine: values.trace === undefined ? null : keepLine,
+    onRecord: (record) => {
+      if (values.record !== undefined) appendFileSync(values.record, `${JSON.stringify(record)}\n`);
+    },
   });
+  const recorded = new Set(values.record === undefined ? [] : readRecords(values.record).map((record) => record.seed));
   const end = performance.now() + minutes * 60_000;
   for (const plan of plans()) {
     if (performance.now() > end) break;
+    if (recorded.has(plan.seed)) continue;
     await campaign.run(plan);
   }
   campaign.report();

@@ -20,7 +20,7 @@ let caller: AgentCaller;
 beforeAll(async () => {
   sandbox = await sharedVenue();
   chain = firstChain(sandbox);
-  bench = await relayBench(chain, sandbox.gateway.store);
+  bench = await relayBench(chain, sandbox.gateway);
   const scope = { markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null, permissions: 'trade' } as const;
   const trader = bench.trader.account.address.toLowerCase() as Address;
   caller = { via: 'agent', trader, agent: bench.wallet, sender: bench.wallet, mode: 'relayed', scope };

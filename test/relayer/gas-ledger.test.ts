@@ -70,7 +70,7 @@ async function expectToTheWei(bench: RelayBench): Promise<void> {
 
 describe('the gas ledger', () => {
   it('equals what left the wallet to the wei: mined, reverted, given away and filling a gap', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const clock = createShiftedClock();
     let isForgetful = false;
     const node: RelayNode = {
@@ -105,7 +105,7 @@ describe('the gas ledger', () => {
   });
 
   it('follows the chain through reorganisations: what is dropped is taken back, what comes again is booked again', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     // What gave the trader a delegate and collateral must not go with the order.
     await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
@@ -126,7 +126,7 @@ describe('the gas ledger', () => {
   });
 
   it('pays for a replacement once, at the fee of the one that was mined', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     await chain.pauseMining(true);
     const relayer = start(bench, { waits: { stuckMs: 200 } });
     const { job, handedOver } = await relayer.send(await requestOf(bench));
@@ -149,7 +149,7 @@ describe('the gas ledger', () => {
       ['{"action":{"type":"order","note":"\\u0000"}}', 'other'],
       ['no JSON at all', 'other'],
     ];
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const relayer = start(bench);
     for (const [envelope] of envelopes) {
       const signed = await storeAction(sandbox.gateway.store, { ...(await bench.action()), envelope });

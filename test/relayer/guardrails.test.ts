@@ -7,6 +7,7 @@ import { createSigningGuard } from '../../relayer/policy.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
@@ -89,6 +90,18 @@ const rateLimit = async (user: string): Promise<unknown> =>
 const refusal = (text: string) => [{ error: expect.stringMatching(new RegExp(`^${text} asset=\\d+$`)) }];
 const TIME = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`;
 const WAY_OUT = String.raw`Cancels and reduce-only orders are still taken\.`;
+
+/** Of a wallet without a sender. */
+async function queueMany(job: RelayJob, count: number): Promise<void> {
+  const { id } = await sandbox.gateway.store.relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
+  const database = await venueDatabase(sandbox);
+  const columns = 'chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at';
+  await database.query(
+    `insert into relay_jobs (${columns}) select ${columns} from relay_jobs, generate_series(2, ${count}) where chain = $1 and id = $2`,
+    [FACADE_CHAIN, id],
+  );
+  await database.end();
+}
 
 describe('a bound on the open notional', () => {
   it('refuses what would pass it, names both figures, and never stops the way out', async () => {
@@ -283,10 +296,9 @@ describe('the relayer, before it signs', () => {
       rules: sandbox.gateway.facade.rules,
       onQuota: () => Promise.resolve(),
     });
-    // Of a wallet without a sender.
     const more = async () => relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
-    let last = job;
-    for (let sent = 1; sent <= 101; sent += 1) last = await more();
+    await queueMany(job, 100);
+    const last = await more();
     expect(await guard(last, 'opens')).toMatchObject({
       reason: 'quota',
       note: expect.stringMatching(/^Too many cumulative requests sent \(102 > 1\)/),
@@ -302,9 +314,7 @@ describe('the relayer, before it signs', () => {
     await held(bot, 2);
     await setRules(bot, { dailyTransactions: 0, reduceOnly: true });
     const job = await jobOf(bot);
-    const { relay } = sandbox.gateway.store;
-    // Of a wallet without a sender; with the two orders one is left.
-    for (let sent = 0; sent < 997; sent += 1) await relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
+    await queueMany(job, 997); // with the two orders one is left
     expect(await alertsOf(bot)).toEqual([]);
     expect((await place(bot, [closing('0.05')])).every(isTaken)).toBe(true);
     const text = String.raw`Not sent: Too many cumulative requests sent \(1001 > 1000\) for the daily quota of transactions, which resets at ${TIME}\.`;
@@ -363,7 +373,7 @@ describe('a trader that the operator does not let trade', () => {
     const [live] = await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, trader);
     const [job] = await relay.jobsOfOrder(FACADE_CHAIN, live?.id ?? 0n);
     if (!job) throw new Error('nothing was sent');
-    for (let sent = 1; sent < 50; sent += 1) await relay.queue({ ...job, wallet: NOBODY, orderId: null }, Date.now());
+    await queueMany(job, 49);
     expect(await place(own, [closing('0.05')])).toEqual([
       { error: expect.stringMatching(/Too many cumulative requests sent \(51 > 50\)/) },
     ]);

@@ -66,7 +66,7 @@ function boasting({ node }: RelayBench, more: number): { readonly node: RelayNod
 
 describe('a node that counts more transactions than were sent from here', () => {
   it('is not believed at once: what is queued waits, and is sent when the count is right again, without a single no-op', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const boast = boasting(bench, 400);
     const relayer = start(bench, { node: boast.node, waits: { doubtMs: LONG_MS } });
@@ -82,7 +82,7 @@ describe('a node that counts more transactions than were sent from here', () => 
   });
 
   it('is not believed by a lane that works, either', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const boast = boasting(bench, 0);
     const relayer = start(bench, { node: boast.node, waits: { doubtMs: LONG_MS } });
@@ -97,7 +97,7 @@ describe('a node that counts more transactions than were sent from here', () => 
   });
 
   it('is believed at once where it is a handful', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const strangers: Hex[] = [];
     for (let nonce = 0; nonce < 5; nonce += 1) strangers.push(await bench.outside(nonce));
@@ -112,7 +112,7 @@ describe('a node that counts more transactions than were sent from here', () => 
   });
 
   it('is believed when it has said so for a while', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const strangers: Hex[] = [];
     for (let nonce = 0; nonce < 6; nonce += 1) strangers.push(await bench.outside(nonce));
@@ -129,7 +129,7 @@ describe('a node that counts more transactions than were sent from here', () => 
   });
 
   it('and was believed for too long costs no more than a few no-ops: the lane is blocked instead', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const boast = boasting(bench, 21);
     const relayer = start(bench, { node: boast.node, waits: { doubtMs: 0 } });
     const { job } = await relayer.send(await requestOf(bench));
@@ -143,7 +143,7 @@ describe('a node that counts more transactions than were sent from here', () => 
   });
 
   it('and was believed for too long is made up for where few are missing', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const boast = boasting(bench, 20);
     const relayer = start(bench, { node: boast.node, waits: { doubtMs: 0 } });

@@ -86,7 +86,7 @@ const problemDurations = (bench: RelayBench): number[] =>
 
 describe('a key that another program uses too', () => {
   it('costs the order whose nonce is gone, reported as not sent, and no other', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     let foreign: Hex = '0x';
     const node = delayed(bench.node, async () => receipt(bench, (foreign = await bench.outside(0))));
@@ -99,7 +99,7 @@ describe('a key that another program uses too', () => {
   });
 
   it('and whose transaction a reorganisation takes back leaves no hole behind', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     await chain.mine(3);
     const purse = await openPurse(bench.client, bench.wallet);
     let foreign: Hex = '0x';
@@ -120,7 +120,7 @@ describe('a key that another program uses too', () => {
   });
 
   it('and whose transactions we never met leaves no hole either when they are taken back', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     await chain.mine(3);
     const purse = await openPurse(bench.client, bench.wallet);
     const foreign = await bench.outside(0);
@@ -139,7 +139,7 @@ describe('a key that another program uses too', () => {
   });
 
   it('and replaces what already waits for a block costs that order alone', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     await chain.pauseMining(true);
     const relayer = start(bench, { waits: { stuckMs: 60_000 } });
@@ -155,7 +155,7 @@ describe('a key that another program uses too', () => {
 
 describe('a lane that cannot send', () => {
   it('because gas is dearer than allowed takes no nonce, says so, and goes on when it is cheaper', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench, { maxFeePerGas: 5n * GWEI });
     await mined(bench, relayer);
@@ -179,7 +179,7 @@ describe('a lane that cannot send', () => {
   });
 
   it('because its wallet is empty is blocked on every replica, and heals when the wallet is funded', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store, { eth: '0' });
+    const bench = await relayBench(chain, sandbox.gateway, { eth: '0' });
     const purse = await openPurse(bench.client, bench.wallet);
     const first = start(bench);
     const replicas = [first, start(bench)];
@@ -198,7 +198,7 @@ describe('a lane that cannot send', () => {
   });
 
   it('because its node is gone heals with it', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     let isDown = false;
     const whileUp = async <Result>(call: () => Promise<Result>): Promise<Result> => {
@@ -228,7 +228,7 @@ describe('a lane that cannot send', () => {
   });
 
   it('because no block comes is blocked, and heals with the next one', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench);
     await chain.pauseMining(true);
@@ -250,7 +250,7 @@ describe('a lane that cannot send', () => {
 
 describe('a transaction', () => {
   it('that reverts is paid for, booked as reverted, and holds no other up', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const relayer = start(bench);
     const nothing = encodeIntent({ kind: 'withdraw', tradeIndex: 77 }, bench.trader.account.address.toLowerCase() as Address);
@@ -262,7 +262,7 @@ describe('a transaction', () => {
   });
 
   it('is sent once although two replicas both believe that the lane is theirs', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const purse = await openPurse(bench.client, bench.wallet);
     const greedy: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
     const [one, two] = [start(bench, { store: greedy }), start(bench, { store: greedy })];

@@ -53,7 +53,7 @@ function ailing(node: RelayNode, verdict: SendVerdict['verdict']): { node: Relay
 
 describe('an order whose time is over', () => {
   it('gives its nonce away when the empty wallet is filled at last, and the lane goes on', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const clock = createShiftedClock();
     const { node, heal } = ailing(bench.node, 'no-funds');
     const relayer = start(bench, { clock, node });
@@ -69,7 +69,7 @@ describe('an order whose time is over', () => {
   });
 
   it('gives its nonce away although its fee was the highest allowed', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const clock = createShiftedClock();
     const { node, heal } = ailing(bench.node, 'underpriced');
     const dear: RelayNode = { ...node, fees: () => Promise.resolve({ baseFee: 15n * GWEI, priorityFee: 0n }) };
@@ -85,7 +85,7 @@ describe('an order whose time is over', () => {
   });
 
   it('is not sent by the process that finds it with a nonce and without a signature', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const clock = createShiftedClock();
     // The first process hangs for ever, as a dead one does, and holds nothing.
     const leased: RelayStore = { ...store, lease: () => Promise.resolve({ isHeld: () => true, release: () => Promise.resolve() }) };
@@ -100,7 +100,7 @@ describe('an order whose time is over', () => {
   });
 
   it('is not sent again after the node that had it forgot it', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const clock = createShiftedClock();
     let isForgetful = true;
     const forgetful: RelayNode = {
@@ -119,7 +119,7 @@ describe('an order whose time is over', () => {
 
 describe('a lane', () => {
   it('goes on past a job that cannot be judged', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const poison = await requestOf(bench);
     const relayer = start(bench, {
       reencode: (_action, job) =>
@@ -133,7 +133,7 @@ describe('a lane', () => {
   });
 
   it('brings back a transaction whose block is gone although nothing else is to be sent', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     // What gave the trader a delegate and collateral must not go with the order.
     await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
@@ -150,7 +150,7 @@ describe('a lane', () => {
 
 describe('a caller that waits for a hand-over', () => {
   it('gets its answer when the relayer stops', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const relayer = start(bench, { node: { ...bench.node, account: () => Promise.reject(new Error('no node')) } });
     const { handedOver } = await relayer.send(await requestOf(bench));
     await relayer.stop();

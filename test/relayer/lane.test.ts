@@ -67,7 +67,7 @@ async function expectOnce(bench: RelayBench, jobs: readonly RelayJob[]): Promise
 
 describe('a lane', () => {
   it('mines every job once, in nonces without a hole', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const relayer = start(bench);
     const requests = await Promise.all(Array.from({ length: 6 }, () => requestOf(bench)));
     const sent = await Promise.all(requests.map((request) => relayer.send(request)));
@@ -83,7 +83,7 @@ describe('a lane', () => {
   });
 
   it('refuses what the signed action does not mean and what comes too late, before a nonce is taken', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const relayer = start(bench);
     const request = await requestOf(bench);
     const other = await requestOf(bench);
@@ -105,7 +105,7 @@ describe('a lane', () => {
   });
 
   it('whose wallet has used its budget of the day sends what takes risk away, and nothing that opens', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const relayer = start(bench, { dailyBudget: 1n });
     const opening = await relayer.send(await requestOf(bench));
     expect(await opening.handedOver).toMatchObject({ state: 'refused', nonce: null, note: expect.stringContaining('budget of 0.0') });
@@ -115,7 +115,7 @@ describe('a lane', () => {
   });
 
   it('pays nothing of its budget for what was canceled between the last check and its nonce', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const { baseFee, priorityFee } = await bench.node.fees();
     const first = await requestOf(bench);
     let canceled: bigint | null = null;
@@ -138,7 +138,7 @@ describe('a lane', () => {
   });
 
   it('sends for a quiet trader while another has filled the queue', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const quiet = await newTrader(chain, { delegate: bench.wallet });
     const relayer = start(bench);
     await chain.pauseMining(true);
@@ -164,7 +164,7 @@ describe('a lane', () => {
 describe('transactions behind others that are on their way', () => {
   /** The first is held up until it is let go; the second is signed by then. */
   async function twoInARow(parts: Parameters<RelayBench['start']>[0] = {}, notAfter: number | null = null) {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const answers = new EventEmitter();
     const sent: Hex[] = [];
     const send: RelayNode['send'] = async (raw) => {
@@ -217,7 +217,7 @@ describe('transactions behind others that are on their way', () => {
   });
 
   it('get no nonce while the lane has trouble: the outcome of those before them shows whether it can send', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const answers = new EventEmitter();
     let [sent, isDown] = [0, false];
     const send: RelayNode['send'] = async (raw) => {
@@ -278,7 +278,7 @@ function heldLook(bench: RelayBench) {
 
 describe('a look at the chain', () => {
   it('that takes long keeps nothing from being sent', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const { account, again, letGo } = heldLook(bench);
     const relayer = start(bench, { node: { ...bench.node, account } });
     const first = await relayer.send(await requestOf(bench));
@@ -290,7 +290,7 @@ describe('a look at the chain', () => {
   });
 
   it('that began before the lane had a problem does not end it', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const { account, again, letGo, looks } = heldLook(bench);
     let isBusy = false;
     const send: RelayNode['send'] = (raw) => (isBusy ? Promise.resolve({ verdict: 'unknown', note: 'busy' }) : bench.node.send(raw));
@@ -326,7 +326,7 @@ describe('a look at the chain', () => {
   });
 
   it('that fails is not taken again at once', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const failing = new EventEmitter();
     let looks = 0;
     const open: RelayStore['open'] = (slug, wallet) => {
@@ -353,7 +353,7 @@ describe('a look at the chain', () => {
   });
 
   it('leaves alone what is just being begun', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     let see = (): void => undefined;
     const seen = new Promise<void>((resolve) => (see = resolve));
     // The look has begun before the job gets its nonce, and finds it afterwards.
@@ -443,7 +443,7 @@ const CRASHES = isSlow
 
 describe('a process that crashes', () => {
   it.each(CRASHES)('at %s, %s it takes effect, leaves an order that the next process sends exactly once', async (step, when) => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const { node, store: crashingStore, died } = crashing(bench, step, when);
     const known: Hex[] = [];
     const onSigned = (signed: readonly SignedJob[]) => Promise.resolve(void known.push(...signed.map(({ hash }) => hash)));
@@ -479,7 +479,7 @@ describe('a node that lies', () => {
   };
 
   it.each(Object.keys(lies))('and %s gets every order into the chain once', async (lie) => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const faulty = lies[lie];
     if (!faulty) throw new Error(lie);
     const relayer = start(bench, { node: faulty(bench.node), waits: { stuckMs: 300 } });
@@ -496,7 +496,7 @@ describe('a node that lies', () => {
 
 describe('the chain', () => {
   it('that grows dearer gets a replacement with a higher fee, and mines one of the two', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     await chain.pauseMining(true);
     const relayer = start(bench, { waits: { stuckMs: 200 } });
     const { job, handedOver } = await relayer.send(await requestOf(bench));
@@ -510,7 +510,7 @@ describe('the chain', () => {
   });
 
   it('gets a forgotten transaction again also when the clock was set back meanwhile', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     let [behind, isForgetful] = [0, true];
     const clock = { ...systemClock, now: () => systemClock.now() - behind };
     const send: RelayNode['send'] = (raw) => (isForgetful ? Promise.resolve({ verdict: 'accepted', note: null }) : bench.node.send(raw));
@@ -522,7 +522,7 @@ describe('the chain', () => {
   });
 
   it('that drops a block gets the same transaction again', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     // What gave the trader a delegate and collateral must not go with the order.
     await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
@@ -541,7 +541,7 @@ describe('the chain', () => {
 
 describe('two replicas', () => {
   it('leave what one of them queues to the one that has the lane, also when that one has had nothing to do', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     let looks = 0;
     const account: RelayNode['account'] = (address) => {
       looks += 1;
@@ -561,7 +561,7 @@ describe('two replicas', () => {
   });
 
   it('share a lane, and the second takes over when the first is gone', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const first = bench.start();
     const warm = await first.send(await requestOf(bench));
     await warm.handedOver;
@@ -577,7 +577,7 @@ describe('two replicas', () => {
   });
 
   it('send everything once, also where the first loses the lane with a whole batch numbered and not signed', async () => {
-    const bench = await relayBench(chain, sandbox.gateway.store);
+    const bench = await relayBench(chain, sandbox.gateway);
     const warm = await sentOnce(bench);
     const { store: slow, lose, isWaiting, goOn } = losing(bench);
     const first = start(bench, { store: slow });

@@ -16,8 +16,8 @@ let other: RelayBench;
 beforeAll(async () => {
   sandbox = await sharedVenue();
   chain = firstChain(sandbox);
-  bench = await relayBench(chain, sandbox.gateway.store);
-  other = await relayBench(chain, sandbox.gateway.store);
+  bench = await relayBench(chain, sandbox.gateway);
+  other = await relayBench(chain, sandbox.gateway);
 });
 afterAll(() => sandbox.stop());
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describeCoverage } from './coverage.js';
 import type { SimulationServer } from './database-server.js';
 import { drawPlan, type Plan } from './plan.js';
+import type { RunRecord } from './records.js';
 import { runPlan, type RunReport } from './run.js';
 import { BROKEN_BUILDS } from './broken-builds.js';
 import { asRow, shrink } from './shrink.js';
@@ -22,6 +23,8 @@ export interface CampaignOptions {
   /** Each plan runs so often, and its traces must be equal. Null: every twentieth runs twice. */
   readonly repeat: number | null;
   readonly onLine: ((line: string, isNew: boolean) => void) | null;
+  /** Called after each plan. */
+  readonly onRecord: (record: RunRecord) => void;
 }
 
 const PROGRESS_MS = 15_000;
@@ -89,6 +92,8 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
       const repeat = options.repeat ?? (plans % TWICE_EVERY === 0 ? 2 : 1);
       plans += 1;
       const hashes = new Set<string>();
+      const failedBefore = failed;
+      const rows = new Map<string, number>();
       let report: RunReport | null = null;
       for (let turn = 0; turn < repeat; turn += 1) {
         try {
@@ -96,12 +101,14 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
         } catch (error) {
           failed += 1;
           write(`seed ${plan.seed}: the run itself failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
+          options.onRecord({ seed: plan.seed, runs: turn, failed: 1, reached: {} });
           return null;
         }
         hashes.add(report.hash);
         runs += 1;
         steps += report.steps;
         count(reached, report.reached);
+        count(rows, report.reached);
         count(
           answers,
           report.record.requests.flatMap((request) => request.answers.map(({ status }) => wordOf(request.api, status))),
@@ -112,6 +119,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
         write(`seed ${plan.seed}: ${hashes.size} different traces in ${repeat} runs`);
       } else if (repeat > 2) write(`seed ${plan.seed}: ${repeat} runs, one trace ${[...hashes][0]?.slice(0, 16)}`);
       if (report !== null && report.violations.length > 0) await fail(report);
+      options.onRecord({ seed: plan.seed, runs: repeat, failed: failed - failedBefore, reached: Object.fromEntries(rows) });
       if (runs % HANDLES_EVERY === 0) {
         globalThis.gc?.();
         memory.push(Math.round(process.memoryUsage().heapUsed / 2 ** 20));

@@ -6,7 +6,7 @@ import { migrate } from '../../core/adapters/postgres/migrate.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Logger } from '../../core/ports/log.js';
 import { findPackage } from '../../sandbox/data-folder.js';
-import { makeTemporaryFolder } from '../harness/database/temporary-folder.js';
+import { makeDataFolder } from '../harness/database/temporary-folder.js';
 
 /** A real server for the simulation alone: the physical order of rows must follow from the run, so nothing works in its background. */
 export interface SimulationServer {
@@ -34,7 +34,7 @@ const SETTINGS = [
 ];
 
 export async function startSimulationServer(): Promise<SimulationServer> {
-  const folder = await makeTemporaryFolder('diamond-gateway-simulation');
+  const folder = await makeDataFolder('diamond-gateway-simulation');
   const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false, patterns: PATTERNS });
   const url = new URL(server.url);
   const role = decodeURIComponent(url.username);

@@ -5,7 +5,7 @@ import { startEmbeddedPostgres } from '../../../core/adapters/postgres/embedded/
 import { migrate } from '../../../core/adapters/postgres/migrate.js';
 import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { Logger } from '../../../core/ports/log.js';
-import { makeTemporaryFolder } from './temporary-folder.js';
+import { makeDataFolder } from './temporary-folder.js';
 
 const say = (event: string, fields?: unknown): void => console.error(event, fields);
 const nothing = (): void => undefined;
@@ -34,7 +34,7 @@ export async function startTestServer(environment: NodeJS.ProcessEnv): Promise<(
 const SETTINGS = ['plan_cache_mode = force_generic_plan', 'autovacuum = off', 'update_process_title = off'];
 
 async function startServer(): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const folder = await makeTemporaryFolder('diamond-gateway-test');
+  const folder = await makeDataFolder('diamond-gateway-test');
   const server = await startEmbeddedPostgres({ folder, log, clock: systemClock, durable: false });
   const { username, password } = new URL(server.url);
   for (const setting of SETTINGS) await administer(server.url, `alter system set ${setting}`);

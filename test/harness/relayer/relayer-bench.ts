@@ -6,7 +6,7 @@ import type { OpenIntent } from '../../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../../core/trading/encode-intent.js';
 import type { ChainSlug } from '../../../core/chains/chains.js';
 import { LOOK_MS } from '../../../core/trading/due-work.js';
-import type { Store } from '../../../core/ports/store.js';
+import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
@@ -53,7 +53,7 @@ interface Parts {
 
 const GWEI = 1_000_000_000n;
 
-export async function relayBench(chain: ChainControls, books: Store, { eth = '10' } = {}): Promise<RelayBench> {
+export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 'store' | 'bus'>, { eth = '10' } = {}): Promise<RelayBench> {
   const key = generatePrivateKey();
   const signer = createWallet(key);
   if (eth !== '0') await chain.faucet.fund(signer.address, { eth });
@@ -63,6 +63,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
   const node = createRelayNode(client);
   const log = createRecordedLog();
   const { slug } = chain.definition;
+  const { store: books } = gateway;
   const store = books.relay;
   let price = 100_000_000_000_000n;
   let actions = 0n;
@@ -100,7 +101,7 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
       });
       relayer.start();
-      return lookedAt(relayer, books, slug, parts.clock ?? systemClock);
+      return informed(relayer, gateway, slug, parts.clock ?? systemClock);
     },
     orderCall: inner,
     action: () =>
@@ -131,8 +132,8 @@ export async function relayBench(chain: ChainControls, books: Store, { eth = '10
   };
 }
 
-/** Tells the relayer what is due, as the service does. One that crashes is never stopped: its looks fail when the database is gone. */
-function lookedAt(relayer: RunningRelayer, store: Store, slug: ChainSlug, clock: Clock): RunningRelayer {
+/** Reports what is due and new blocks, as the service does. A relayer that crashes is never stopped: reads fail when the database is gone. */
+function informed(relayer: RunningRelayer, { store, bus }: Pick<Gateway, 'store' | 'bus'>, slug: ChainSlug, clock: Clock): RunningRelayer {
   const look = async (): Promise<void> => {
     const askedAt = clock.monotonic();
     const due = await store.due(slug, relayer.wallets(), clock.now()).catch(() => null);
@@ -140,10 +141,14 @@ function lookedAt(relayer: RunningRelayer, store: Store, slug: ChainSlug, clock:
   };
   let looking = Promise.resolve();
   const cancel = clock.every(LOOK_MS, () => void (looking = looking.then(look)));
+  const stopHeads = bus.on('head', ({ venue }) => {
+    if (venue.definition.slug === slug) relayer.onHead();
+  });
   return {
     ...relayer,
     async stop() {
       cancel();
+      stopHeads();
       await looking;
       await relayer.stop();
     },
