@@ -92,6 +92,7 @@ describe('an order whose time is over', () => {
     const hanging = bench.start({ store: { ...leased, addAttempt: () => new Promise(() => undefined) } });
     const { job } = await hanging.send(await requestOf(bench, { notAfter: clock.now() + 5_000 }));
     await whenIn(job.id, 'assigned');
+    hanging.abandon();
     clock.move(HOUR_MS);
     start(bench, { clock, store: leased });
     await whenIn(job.id, 'replaced');

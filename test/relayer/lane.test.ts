@@ -450,6 +450,7 @@ describe('a process that crashes', () => {
     const crashed = bench.start({ node, store: crashingStore, onSigned });
     const { job } = await crashed.send(await requestOf(bench));
     await died;
+    crashed.abandon();
     start(bench, { onSigned });
     const [over] = await whenOver(bench, [job.id]);
     expect(over?.state).toBe('mined');

@@ -63,8 +63,6 @@ export interface GateOptions {
 
 interface Trip {
   readonly frames: readonly Frame[];
-  /** How many queries and syncs the server will answer. */
-  readonly answers: number;
   readonly statements: readonly StatementReading[];
   readonly isWrite: boolean;
   /** It reads the server's clock, or a default or trigger of its tables does. */
@@ -147,7 +145,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   async function collectNotifications(): Promise<void> {
     for (const session of [...sessions]) {
       if (!session.isListening || session.blocked !== null || session.isOver) continue;
-      const done = ready(session);
+      const done = readyOnce(session);
       session.real.write(SYNC);
       await done;
       const notices = session.received.filter(({ type }) => type === 'A');
@@ -157,15 +155,10 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     }
   }
 
-  /** Resolves when the server has answered so many queries and syncs, or the connection has ended. */
-  const ready = (session: Session, answers = 1): Promise<void> =>
+  const readyOnce = (session: Session): Promise<void> =>
     new Promise((resolve) => {
       if (session.isOver) return resolve();
-      let missing = answers;
-      session.onReady = () => {
-        missing -= 1;
-        if (missing <= 0 || session.isOver || session.real.destroyed) resolve();
-      };
+      session.onReady = resolve;
     });
 
   /** Locks may have become free: every waiting statement either ends or waits for another one. */
@@ -197,7 +190,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     if (fate === 'cut-before') return endSession(session, 'cut');
     if (fate === 'serialisation') return refuse(session, trip);
     if (trip.asksTime) await setServerClock();
-    const done = ready(session, trip.answers);
+    const done = readyOnce(session);
     session.real.write(Buffer.concat(trip.frames.map(encodeFrame)));
     if (trip.label === 'goodbye') {
       session.end.finish();
@@ -291,7 +284,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   /** The server's answer to a transaction that lost against another one. */
   async function refuse(session: Session, trip: Trip): Promise<void> {
     if (session.isInTransaction) {
-      const done = ready(session);
+      const done = readyOnce(session);
       session.real.write(encodeFrame({ type: 'Q', body: Buffer.from('rollback\0') }));
       await done;
       session.received = [];
@@ -299,14 +292,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     }
     // A statement that the server has not parsed has no name there.
     for (const frame of trip.frames) if (frame.type === 'P') session.statements.delete(statementOf(frame)?.name ?? '');
-    const rest = [
-      errorFrame('ERROR', '25P02', 'current transaction is aborted, commands ignored until end of transaction block'),
-      READY_IDLE,
-    ];
-    const frames = [
-      ...[errorFrame('ERROR', '40001', 'could not serialize access due to concurrent update'), READY_IDLE],
-      ...Array.from({ length: trip.answers - 1 }, () => rest).flat(),
-    ];
+    const frames = [errorFrame('ERROR', '40001', 'could not serialize access due to concurrent update'), READY_IDLE];
     session.end.send(Buffer.concat(frames.map(encodeFrame)), 'refused 40001', latency('database', session.end.from));
     await recheckBlocked();
   }
@@ -357,7 +343,6 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : labelOf(statements);
     return {
       frames: sent,
-      answers: Math.max(1, frames.filter(({ type }) => ANSWERED.has(type)).length),
       statements,
       isWrite: kind === 'goodbye' || statements.some(({ isWrite }) => isWrite),
       asksTime: statements.some(({ asksTime }) => asksTime),
@@ -404,12 +389,13 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     const readClient = createFrameReader(true);
     let gathered: Frame[] = [];
     end.onData = (bytes) => {
-      gathered.push(...readClient(bytes));
-      // Statements that were sent together arrive together.
-      if (!ENDS_TRIP.has(gathered.at(-1)?.type ?? 'none')) return;
-      const trip = tripOf(session, gathered);
-      gathered = [];
-      session.requests.post(latency(end.from, 'database'), trip.label, () => execute(session, trip));
+      for (const frame of readClient(bytes)) {
+        gathered.push(frame);
+        if (!ENDS_TRIP.has(frame.type)) continue;
+        const trip = tripOf(session, gathered);
+        gathered = [];
+        session.requests.post(latency(end.from, 'database'), trip.label, () => execute(session, trip));
+      }
     };
     end.onClose = () => session.requests.post(0, 'gone', () => endSession(session, null));
   }
@@ -468,8 +454,6 @@ const isDoneWithin = (done: Promise<void>, ms: number): Promise<boolean> =>
     });
   });
 
-/** Query, sync. */
-const ANSWERED: ReadonlySet<string> = new Set(['Q', 'S']);
 /** Startup, password, query, sync, goodbye. */
 const ENDS_TRIP: ReadonlySet<string> = new Set(['', 'p', 'Q', 'S', 'X']);
 

@@ -68,9 +68,6 @@ const connectionSettings = ({ url, ca, applicationName = 'diamond-gateway', limi
   ...(limits === null ? {} : { query_timeout: silenceAfter(limits) + DRIVER_MS }),
 });
 
-/** Statements of a pooled connection are sent without waiting for the answer to the previous one. */
-const pooledSettings = (reach: Reach) => ({ ...connectionSettings(reach), pipeline: true });
-
 const UNVERIFIED: ReadonlySet<string> = new Set(['disable', 'no-verify']);
 
 /** TLS options in the URL override separate ones, so `sslmode` is removed from the URL where a CA is given. */
@@ -94,7 +91,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
   const watch = createWatch(log);
   const db = knex({
     client: 'pg',
-    connection: pooledSettings(reach),
+    connection: connectionSettings(reach),
     pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, afterCreate: prepare },
     acquireConnectionTimeout: connectMsOf(reach) + ACQUIRE_GRACE_MS,
     log: driverLog(log),

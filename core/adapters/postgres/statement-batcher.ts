@@ -30,8 +30,8 @@ interface PendingStatement {
 }
 
 const MAX_BATCH = 16;
-/** Two statements each, the two around the batch, and the two of the transaction. */
-const MAX_STATEMENTS = 2 * MAX_BATCH + 4;
+/** Two statements each, and the two around the batch. */
+const MAX_STATEMENTS = 2 * MAX_BATCH + 2;
 /**
  * A batch is rolled back when one of its statements takes longer, so that the others do not wait for it. The sum stays below the time after
  * which a server counts as silent: a batch given up here but committed by the server would place orders that were reported as failed.
@@ -45,12 +45,9 @@ const COLLECT_MS = 5;
 
 const SET_TIMEOUTS = plain(`
   select set_config('gateway.lock_timeout', current_setting('lock_timeout'), true),
-    set_config('gateway.statement_timeout', current_setting('statement_timeout'), true),
     set_config('lock_timeout', '${LOCK_MS}', true), set_config('statement_timeout', '${STATEMENT_MS}', true)`);
-/** The commit may wait for other commits and for a standby, so the short timeouts must not apply to it. */
-const RESET_TIMEOUTS = plain(`
-  select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true),
-    set_config('statement_timeout', current_setting('gateway.statement_timeout'), true)`);
+/** The commit may wait for other commits, so the short lock timeout must not apply to it. */
+const RESET_LOCK_TIMEOUT = plain(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
 
 export function createStatementBatcher(db: Knex, clock: Clock): StatementBatcher {
   let waiting: PendingStatement[] = [];
@@ -85,7 +82,7 @@ async function runBatch(db: Knex, group: readonly PendingStatement[]): Promise<v
   const [only] = group;
   if (group.length === 1 && only) return runSingle(db, only);
   try {
-    const rows = (await askEach(db, [SET_TIMEOUTS, ...group.flatMap(questionsOf), RESET_TIMEOUTS])).slice(1);
+    const rows = (await askEach(db, [SET_TIMEOUTS, ...group.flatMap(questionsOf), RESET_LOCK_TIMEOUT])).slice(1);
     for (const pending of group) pending.resolve(rows.splice(0, questionsOf(pending).length).at(-1) ?? []);
   } catch (error) {
     if (wasRolledBack(error)) await Promise.all(group.map((pending) => runSingle(db, pending)));

@@ -39,10 +39,10 @@ export const plannedAnew = (named: string): Statement => ({ ...statement(named),
  */
 export const isNamed = (id: string, values: string): string => `${id} = any(array(select id from ${values}))`;
 
+const valuesOf = ({ names }: Statement, values: Values): unknown[] => names.map((name) => values[name] ?? null);
+
 /** A statement without parameters. */
 export const plain = (text: string): Question => ({ asked: statement(text), values: {} });
-
-const [BEGIN, COMMIT, ROLLBACK] = [plain('begin'), plain('commit'), plain('rollback')];
 
 /** Atomic; repeated after a conflict with a concurrent one, so the work must have no effect outside the database. */
 export const inTransaction = <Result>(db: Knex, work: (trx: Knex.Transaction) => Promise<Result>): Promise<Result> =>
@@ -72,15 +72,7 @@ interface ConnectionPool {
 }
 
 /** One statement, one round trip; repeated after a conflict with a concurrent transaction, such as a deadlock. */
-export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> =>
-  tryAgain(() =>
-    borrowed(db, (connection) =>
-      byName(connection, async (manner) => {
-        const { rows } = await connection.query(queryOf(asked, values, manner));
-        return rows as Row[];
-      }),
-    ),
-  );
+export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> => askAll<Row>(db, [{ asked, values }]);
 
 /** All statements in one round trip and one transaction, repeated after a conflict; returns the rows of the last. */
 export async function askAll<Row>(db: Knex, questions: readonly Question[]): Promise<Row[]> {
@@ -90,13 +82,7 @@ export async function askAll<Row>(db: Knex, questions: readonly Question[]): Pro
 
 /** The rows of each. A caller that shares the trip with others repeats each by itself after a conflict. */
 export const askEach = (db: Knex, questions: readonly Question[]): Promise<unknown[][]> =>
-  borrowed(db, (connection) =>
-    byName(connection, async (manner) => {
-      // After a failure the server rejects the rest, and its commit is a rollback.
-      const rows = await sendTogether(connection, [BEGIN, ...questions, COMMIT], manner);
-      return rows.slice(1, -1);
-    }),
-  );
+  borrowed(db, (connection) => byName(connection, (manner) => sendTogether(connection, questions, manner)));
 
 /** The prepared statement is outdated or unknown to the server. It was not executed. */
 const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
@@ -128,6 +114,8 @@ export interface Steps {
   /** Executed in call order. A failure is reported by the read or commit that it is sent with. */
   leave(...questions: readonly Question[]): void;
 }
+
+const [BEGIN, COMMIT, ROLLBACK] = [plain('begin'), plain('commit'), plain('rollback')];
 
 /**
  * Atomic. Retries the work after a conflict with a concurrent transaction or a change of the tables by a new release, so the work must have
@@ -173,7 +161,7 @@ async function undo(connection: Lent): Promise<void> {
   }
 }
 
-/** A pooled connection, in the driver's pipeline mode. */
+/** A pooled connection. */
 interface Lent extends pg.Client {
   /** The pool does not reuse a connection with this mark. */
   __knex__disposed?: unknown;
@@ -183,26 +171,81 @@ interface Lent extends pg.Client {
 type Manner = 'by-name' | 'in-full';
 
 /**
- * Sends several statements in one packet, without waiting for an answer in between. Each sees what was committed before it started, so one
- * after a lock sees the previous holder's writes. Fails with the first error, after the last answer: the connection is free then.
+ * Pipelines several statements: one write, one transaction, one answer. Each statement sees what was committed before it started, so one
+ * after a lock sees the previous holder's writes. The server treats everything between two syncs as one transaction and skips the rest
+ * after a failure. The driver's pipeline mode sends a sync after each statement, so a failed BEGIN would not stop what follows it.
  */
-async function sendTogether(connection: Lent, questions: readonly Question[], manner: Manner): Promise<unknown[][]> {
-  const { stream } = connection.connection;
-  stream.cork();
-  const answers = questions.map(({ asked, values }) => connection.query(queryOf(asked, values, manner)));
-  stream.uncork();
-  const settled = await Promise.allSettled(answers);
-  return settled.map((answer) => {
-    if (answer.status === 'rejected') throw answer.reason;
-    return answer.value.rows as unknown[];
+const sendTogether = (connection: Lent, questions: readonly Question[], manner: Manner): Promise<unknown[][]> =>
+  new Promise<unknown[][]>((resolve, reject) => {
+    // All messages are encoded first: a failure halfway would leave a partial pipeline without an answer.
+    const messages = questions.map((question) => messageOf(question, manner));
+    let hasNewNames = false;
+    const fail = (fault: unknown): void => {
+      // It is unknown which of the new names the server has parsed, so they must not be reused.
+      if (hasNewNames || !(fault instanceof pg.DatabaseError)) connection.__knex__disposed = fault;
+      reject(fault instanceof Error ? fault : new Error('the database failed without a message'));
+    };
+    const query = new pg.Query({ text: '' }, (error: unknown, answers: unknown) => {
+      if (error) return fail(error);
+      try {
+        resolve(rowsOf(answers, questions.length));
+      } catch (fault) {
+        fail(fault);
+      }
+    });
+    query.submit = (wire) => {
+      wire.stream.cork();
+      try {
+        for (const message of messages) if (write(wire, message) === 'new-name') hasNewNames = true;
+        wire.sync();
+      } finally {
+        wire.stream.uncork();
+      }
+    };
+    connection.query(query);
   });
+
+interface Message {
+  /** Empty for an unnamed statement. */
+  readonly name: string;
+  readonly text: string;
+  readonly values: unknown[];
 }
 
-const queryOf = (asked: Statement, values: Values, manner: Manner): pg.QueryConfig => ({
-  ...(manner === 'by-name' && asked.name !== null ? { name: asked.name } : {}),
+const messageOf = ({ asked, values }: Question, manner: Manner): Message => ({
+  name: (manner === 'by-name' ? asked.name : null) ?? '',
   text: asked.text,
-  values: asked.names.map((name) => values[name] ?? null),
+  values: valuesOf(asked, values).map(toText),
 });
+
+/** Names of the statements that a connection has sent to be parsed. */
+const parsed = new WeakMap<pg.Connection, Set<string>>();
+
+/** Without a sync: the one after the last statement ends the pipeline. */
+function write(wire: pg.Connection, { name, text, values }: Message): 'new-name' | 'known' {
+  const names = parsed.get(wire) ?? new Set();
+  parsed.set(wire, names);
+  const isNew = name !== '' && !names.has(name);
+  if (name === '' || isNew) wire.parse({ name, text, types: [] }, true);
+  if (isNew) names.add(name);
+  wire.bind({ statement: name, values } as pg.BindConfig, true);
+  wire.describe({ type: 'P', name: '' }, true);
+  wire.execute({}, true);
+  return isNew ? 'new-name' : 'known';
+}
+
+const { prepareValue: toText } = (pg as unknown as { readonly utils: { readonly prepareValue: (value: unknown) => unknown } }).utils;
+
+/** The driver returns one result per statement, and a single one without a list. */
+function rowsOf(answers: unknown, count: number): unknown[][] {
+  const all: unknown[] = Array.isArray(answers) ? answers : [answers];
+  if (all.length !== count) throw new TypeError('the driver answered another number of statements');
+  return all.map((answer) => {
+    if (typeof answer !== 'object' || answer === null || !('rows' in answer) || !Array.isArray(answer.rows))
+      throw new TypeError('the driver answered without rows');
+    return answer.rows as unknown[];
+  });
+}
 
 /** JSON that keeps bigints: `{"$n":"123"}`. Client-supplied strings cannot produce this form. */
 export const encodeExact = (value: unknown): string =>

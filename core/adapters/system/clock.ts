@@ -42,7 +42,7 @@ let pool = Buffer.alloc(0);
 /** The operating system's generator, fit for secrets. No byte is returned twice. */
 export const systemRandom: RandomBytes = (count) => {
   if (count > pool.length) pool = randomBytes(Math.max(POOL_BYTES, count));
-  const taken = pool.subarray(0, count);
+  const taken = Uint8Array.from(pool.subarray(0, count));
   pool = pool.subarray(count);
   return taken;
 };

@@ -23,8 +23,6 @@ export interface LineOptions {
 }
 
 const NOTICE = 'A';
-/** The server has answered a simple query or everything up to a sync. */
-const READY = 'Z';
 
 export async function openDatabaseLine(target: string, { isDeaf = false }: LineOptions = {}): Promise<DatabaseProxy> {
   const place = new URL(target);
@@ -37,12 +35,9 @@ export async function openDatabaseLine(target: string, { isDeaf = false }: LineO
     const pair = [client, upstream] as const;
     pairs.add(pair);
     const statements = createStatementReader((text) => asked.push(text));
-    const notices = createFilter((type) => {
-      if (type === READY) statements.answered();
-      return !(isDeaf && type === NOTICE);
-    });
+    const notices = createFilter((type) => !(isDeaf && type === NOTICE));
     pass(client, upstream, (bytes) => {
-      statements.read(bytes);
+      statements(bytes);
       return bytes;
     });
     pass(upstream, client, notices);
@@ -113,31 +108,18 @@ const textOf = (message: Buffer, from: number): string => message.toString('utf8
 
 const afterText = (message: Buffer, from: number): number => message.indexOf(0, from) + 1;
 
-interface StatementReader {
-  read(bytes: Buffer): void;
-  answered(): void;
-}
-
-/** A round trip is what was asked until the server has answered all of it. A statement that has a name is read once and bound often. */
-function createStatementReader(record: (text: string) => void): StatementReader {
+/** A simple query is a round trip, and so is everything up to a sync. A statement that has a name is read once and bound often. */
+function createStatementReader(record: (text: string) => void): (bytes: Buffer) => void {
   const texts = new Map<string, string>();
   let bound: string[] = [];
-  let pending = 0;
-  return {
-    read: createMessages(false, (type, message) => {
-      if (type === 'Q') bound.push(textOf(message, TYPED));
-      if (type === 'P') texts.set(textOf(message, TYPED), textOf(message, afterText(message, TYPED)));
-      if (type === 'B') bound.push(texts.get(textOf(message, afterText(message, TYPED))) ?? '');
-      if (type === 'Q' || type === 'S') pending += 1;
-    }),
-    answered() {
-      if (pending === 0) return; // a new connection
-      pending -= 1;
-      if (pending > 0) return;
-      record(bound.join('; '));
-      bound = [];
-    },
-  };
+  return createMessages(false, (type, message) => {
+    if (type === 'Q') record(textOf(message, TYPED));
+    if (type === 'P') texts.set(textOf(message, TYPED), textOf(message, afterText(message, TYPED)));
+    if (type === 'B') bound.push(texts.get(textOf(message, afterText(message, TYPED))) ?? '');
+    if (type !== 'S') return;
+    record(bound.join('; '));
+    bound = [];
+  });
 }
 
 function createFilter(passes: (type: string) => boolean): (bytes: Buffer) => Buffer {

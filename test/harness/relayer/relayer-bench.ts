@@ -29,7 +29,7 @@ export interface RelayBench {
   readonly log: RecordedLog;
   readonly store: RelayStore;
   /** Runs until it is stopped; parts may be replaced by faulty ones. */
-  start(parts?: Partial<Parts>): RunningRelayer;
+  start(parts?: Partial<Parts>): BenchRelayer;
   /** A resting order that nothing will trigger; each has a price of its own, so no two calls are alike. */
   orderCall(of?: Address): Hex;
   action(): Promise<SignedAction>;
@@ -38,6 +38,11 @@ export interface RelayBench {
   outside(nonce: number, maxFeePerGas?: bigint): Promise<Hex>;
   /** Transactions of the wallet in the chain, by nonce. */
   minedHashes(jobs: readonly RelayJob[]): Promise<Hex[]>;
+}
+
+interface BenchRelayer extends RunningRelayer {
+  /** For one whose calls hang, as in a crashed process: it gets no more reports, and nobody waits for its end. */
+  abandon(): void;
 }
 
 interface Parts {
@@ -132,25 +137,30 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
   };
 }
 
-/** Reports what is due and new blocks, as the service does. A relayer that crashes is never stopped: reads fail when the database is gone. */
-function informed(relayer: RunningRelayer, { store, bus }: Pick<Gateway, 'store' | 'bus'>, slug: ChainSlug, clock: Clock): RunningRelayer {
+/** Reports what is due and new blocks, as the service does. */
+function informed(relayer: RunningRelayer, { store, bus }: Pick<Gateway, 'store' | 'bus'>, slug: ChainSlug, clock: Clock): BenchRelayer {
   const look = async (): Promise<void> => {
     const askedAt = clock.monotonic();
     const due = await store.due(slug, relayer.wallets(), clock.now()).catch(() => null);
     if (due) relayer.onDue({ askedAt, due });
   };
   let looking = Promise.resolve();
-  const cancel = clock.every(LOOK_MS, () => void (looking = looking.then(look)));
-  const stopHeads = bus.on('head', ({ venue }) => {
+  const cancelLooks = clock.every(LOOK_MS, () => void (looking = looking.then(look)));
+  const cancelHeads = bus.on('head', ({ venue }) => {
     if (venue.definition.slug === slug) relayer.onHead();
   });
+  const end = (): Promise<void> => {
+    cancelLooks();
+    cancelHeads();
+    return relayer.stop();
+  };
   return {
     ...relayer,
+    abandon: () => void end(),
     async stop() {
-      cancel();
-      stopHeads();
+      cancelLooks();
       await looking;
-      await relayer.stop();
+      await end();
     },
   };
 }

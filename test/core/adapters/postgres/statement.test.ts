@@ -126,6 +126,25 @@ describe('two statements in one round trip', () => {
     expect(await askAll(replicas[0], [LOCK, { asked: KEEP, values: { word: 'again' } }])).toEqual([{ word: 'again' }]);
   });
 
+  it('are both left undone where a value of one cannot be sent', async () => {
+    const [db] = replicas;
+    const unsendable = { asked: KEEP, values: { word: { count: 1n } } };
+    const [first, last] = [{ asked: KEEP, values: { word: 'first' } }, { asked: KEEP, values: { word: 'last' } }];
+    await expect(askAll(db, [first, unsendable, last])).rejects.toThrow('serialize');
+    expect(await words()).toEqual([]);
+    await askAll(db, [first, last]);
+    expect(await words()).toEqual(['first', 'last']);
+  });
+
+  it('run once on a server that has dropped the names of both', async () => {
+    const [db] = replicas;
+    const both = ['one', 'two'].map((word) => ({ asked: KEEP, values: { word } }));
+    await askAll(db, both);
+    await db.raw('deallocate all');
+    await askAll(db, both);
+    expect(await words()).toEqual(['one', 'one', 'two', 'two']);
+  });
+
   it('do not wait for a lock for ever', async () => {
     const limits = { statementMs: 5_000, lockMs: 200, idleTransactionMs: 5_000 };
     await onSingleConnection({ url: server.url, limits }, async (impatient) => {
@@ -171,6 +190,16 @@ describe('a statement', () => {
       text: "select $1::text, cast($2 as text), $1, 'x'::text",
       names: ['b', 'a'],
     });
+  });
+
+  it('that fails leaves its connection to the next one, once its name is known', async () => {
+    const [db] = replicas;
+    const session = async (): Promise<unknown> => (await ask(db, statement('select pg_backend_pid() as id'), {}))[0];
+    await ask(db, KEEP, { word: 'kept' });
+    const before = await session();
+    await expect(ask(db, KEEP, {})).rejects.toMatchObject({ code: '23502' });
+    expect(await session()).toEqual(before);
+    expect(await words()).toEqual(['kept']);
   });
 
   it('takes what it is not given for null', async () => {
