@@ -129,7 +129,10 @@ describe('two statements in one round trip', () => {
   it('are both left undone where a value of one cannot be sent', async () => {
     const [db] = replicas;
     const unsendable = { asked: KEEP, values: { word: { count: 1n } } };
-    const [first, last] = [{ asked: KEEP, values: { word: 'first' } }, { asked: KEEP, values: { word: 'last' } }];
+    const [first, last] = [
+      { asked: KEEP, values: { word: 'first' } },
+      { asked: KEEP, values: { word: 'last' } },
+    ];
     await expect(askAll(db, [first, unsendable, last])).rejects.toThrow('serialize');
     expect(await words()).toEqual([]);
     await askAll(db, [first, last]);
