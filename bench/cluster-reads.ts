@@ -29,7 +29,7 @@ interface Turn {
   readonly load: number;
   readonly database: number | null;
   readonly gateways: readonly number[];
-  readonly statements: number;
+  readonly trips: number;
   readonly admissions: number;
 }
 
@@ -113,14 +113,14 @@ async function takeTurn(load: ChildProcess, { stage, asked, idle, job }: Asked):
   const [databaseAfter, after] = [stage.databaseCpu(), await usages()];
   const failed = Object.entries(failures);
   if (failed.length > 0) throw new Error(`${job.path} failed: ${JSON.stringify(failed.slice(0, 3))}`);
-  const grown = (key: 'cpu' | 'statements' | 'admissions'): number[] => after.map((usage, at) => usage[key] - (before[at]?.[key] ?? 0));
+  const grown = (key: 'cpu' | 'trips' | 'admissions'): number[] => after.map((usage, at) => usage[key] - (before[at]?.[key] ?? 0));
   return {
     reads: job.count,
     seconds,
     load: cpu,
     database: database === null || databaseAfter === null ? null : databaseAfter - database,
     gateways: grown('cpu').map((us, at) => us - seconds * (idle[at] ?? 0)),
-    statements: sum(grown('statements')),
+    trips: sum(grown('trips')),
     admissions: sum(grown('admissions')),
   };
 }
@@ -163,7 +163,7 @@ export function showReads({ one, two }: ReadsMeasured): (readonly [string, numbe
   const allowed = median(pairs.map(({ alone, both }) => (2 * COSTS.gateways(alone)) / whole(both)));
   const admissions = middle(all, (turn) => turn.admissions / turn.reads);
   console.log(`two cores that generator and database share allow a ratio of ${allowed.toFixed(2)}`);
-  console.log(`statements per read ${middle(all, (turn) => turn.statements / turn.reads).toFixed(2)}, with the read itself`);
+  console.log(`round trips to the database per read ${middle(all, (turn) => turn.trips / turn.reads).toFixed(2)}, with the read itself`);
   console.log(`round trips to be let in, per read ${admissions.toFixed(2)}, at most 1\n`);
   return [
     ['two replicas / one, in the time that passed', median(pairs.map(({ alone, both }) => rateOf(both) / rateOf(alone))), 1.6],

@@ -19,7 +19,7 @@ export interface ReplicaUsage {
   /** The heap and what hangs on it outside; after a collection when memory was asked for. */
   readonly heap: number;
   /** Sent to the database since the start, and those among them that let requests in. */
-  readonly statements: number;
+  readonly trips: number;
   readonly admissions: number;
   /** Median, p99 and most since the last answer. */
   readonly loopMs: readonly [number, number, number];
