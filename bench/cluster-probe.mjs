@@ -17,7 +17,7 @@ let admissions = 0;
 const admitting = new WeakMap();
 const PROTOCOL_3 = 196_608;
 
-// The program has the driver within it, so what it asks is read where it leaves the process.
+// The program is bundled with its database driver, which cannot be replaced from here: its messages are read as they are written to sockets.
 const { write } = net.Socket.prototype;
 net.Socket.prototype.write = function counted(chunk, ...others) {
   if (Buffer.isBuffer(chunk)) count(this, chunk);

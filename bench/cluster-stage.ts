@@ -18,7 +18,7 @@ export interface ReplicaUsage {
   readonly rss: number;
   /** The heap and what hangs on it outside; after a collection when memory was asked for. */
   readonly heap: number;
-  /** Sent to the database since the start, and those among them that let requests in. */
+  /** Round trips to the database since the start, and statements that admit requests. */
   readonly trips: number;
   readonly admissions: number;
   /** Median, p99 and most since the last answer. */

@@ -51,9 +51,11 @@ const options = {
   ...(values.seconds === undefined ? {} : { runMs: whole('seconds', values.seconds) * 1_000 }),
 };
 
+const recorded = new Set(values.record === undefined ? [] : readRecords(values.record).map((record) => record.seed));
+
 function* plans(): Generator<Plan> {
   if (values.found) yield* FOUND_PLANS.map(cutPlan);
-  for (let run = from; run < from + runs; run += 1) yield drawPlan(seed + run, options);
+  for (let run = from; run < from + runs; run += 1) if (!recorded.has(seed + run)) yield drawPlan(seed + run, options);
 }
 
 const MOST_BROKEN_RUNS = 1_000;
@@ -85,11 +87,9 @@ async function main(): Promise<boolean> {
       if (values.record !== undefined) appendFileSync(values.record, `${JSON.stringify(record)}\n`);
     },
   });
-  const recorded = new Set(values.record === undefined ? [] : readRecords(values.record).map((record) => record.seed));
   const end = performance.now() + minutes * 60_000;
   for (const plan of plans()) {
     if (performance.now() > end) break;
-    if (recorded.has(plan.seed)) continue;
     await campaign.run(plan);
   }
   campaign.report();

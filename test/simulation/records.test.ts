@@ -13,16 +13,20 @@ const RECORDS: RunRecord[] = [
   { seed: 2, runs: 1, failed: 1, reached: { [ROW]: 5 } },
 ];
 
-it('are read back line by line, and none are in a file that is not there yet', async () => {
-  const file = path.join(folder, 'runs.jsonl');
-  expect(readRecords(file)).toEqual([]);
-  for (const record of RECORDS) await appendFile(file, `${JSON.stringify(record)}\n`);
-  expect(readRecords(file)).toEqual(RECORDS);
-});
+describe('recorded runs', () => {
+  it('are read back line by line, and a file that is missing or empty has none', async () => {
+    const file = path.join(folder, 'runs.jsonl');
+    expect(readRecords(file)).toEqual([]);
+    await appendFile(file, '');
+    expect(readRecords(file)).toEqual([]);
+    for (const record of RECORDS) await appendFile(file, `${JSON.stringify(record)}\n`);
+    expect(readRecords(file)).toEqual(RECORDS);
+  });
 
-it('are summed: seeds, runs, failures, and how often each row was reached', () => {
-  const lines = describeRecords(RECORDS);
-  expect(lines[0]).toBe('2 seeds, 3 runs, 1 failed');
-  expect(lines).toContain(`  ${ROW.padEnd(32)} 11`);
-  expect(lines.filter((line) => line.includes(`seldom: ${ROW} `))).toEqual([]);
+  it('are summed: seeds, runs, failures, and how often each row was reached', () => {
+    const lines = describeRecords(RECORDS);
+    expect(lines[0]).toBe('2 seeds, 3 runs, 1 failed');
+    expect(lines).toContain(`  ${ROW.padEnd(32)} 11`);
+    expect(lines.filter((line) => line.includes(`seldom: ${ROW} `))).toEqual([]);
+  });
 });

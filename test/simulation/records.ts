@@ -13,7 +13,9 @@ export interface RunRecord {
 /** Each line was written at once, so an interrupted campaign leaves whole lines. */
 export function readRecords(file: string): RunRecord[] {
   if (!existsSync(file)) return [];
-  const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
+  const lines = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as RunRecord);
 }
 

@@ -91,8 +91,8 @@ async function migrateWhenReachable(
     } catch (error) {
       if (error instanceof StoreStartError) throw error;
       if (signal?.aborted === true) throw new StoreStartError('interrupted', 'The start of the database was interrupted.');
-      const mayPass = isUnavailable(error) || isLostRace(error);
-      if (isShutOut(error) || !mayPass || clock.now() - since > MAX_WAIT_MS) throw unreachable(server.url, error);
+      const isTemporary = isUnavailable(error) || isLostRace(error);
+      if (isShutOut(error) || !isTemporary || clock.now() - since > MAX_WAIT_MS) throw unreachable(server.url, error);
       if (isFirst) log.warn('store.waiting', { server: redactUrl(server.url), because: sentence(error) });
       await clock.sleep(RETRY_MS, signal);
     }

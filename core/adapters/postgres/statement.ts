@@ -196,7 +196,9 @@ const sendTogether = (connection: Lent, questions: readonly Question[], manner: 
     query.submit = (wire) => {
       wire.stream.cork();
       try {
-        for (const message of messages) if (write(wire, message) === 'new-name') hasNewNames = true;
+        const names = namesOf(wire);
+        hasNewNames = messages.some(({ name }) => name !== '' && !names.has(name));
+        for (const message of messages) write(wire, names, message);
         wire.sync();
       } finally {
         wire.stream.uncork();
@@ -221,17 +223,19 @@ const messageOf = ({ asked, values }: Question, manner: Manner): Message => ({
 /** Names of the statements that a connection has sent to be parsed. */
 const parsed = new WeakMap<pg.Connection, Set<string>>();
 
-/** Without a sync: the one after the last statement ends the pipeline. */
-function write(wire: pg.Connection, { name, text, values }: Message): 'new-name' | 'known' {
-  const names = parsed.get(wire) ?? new Set();
+function namesOf(wire: pg.Connection): Set<string> {
+  const names = parsed.get(wire) ?? new Set<string>();
   parsed.set(wire, names);
-  const isNew = name !== '' && !names.has(name);
-  if (name === '' || isNew) wire.parse({ name, text, types: [] }, true);
-  if (isNew) names.add(name);
+  return names;
+}
+
+/** Without a sync: the one after the last statement ends the pipeline. */
+function write(wire: pg.Connection, names: Set<string>, { name, text, values }: Message): void {
+  if (name === '' || !names.has(name)) wire.parse({ name, text, types: [] }, true);
+  if (name !== '') names.add(name);
   wire.bind({ statement: name, values } as pg.BindConfig, true);
   wire.describe({ type: 'P', name: '' }, true);
   wire.execute({}, true);
-  return isNew ? 'new-name' : 'known';
 }
 
 const { prepareValue: toText } = (pg as unknown as { readonly utils: { readonly prepareValue: (value: unknown) => unknown } }).utils;

@@ -253,7 +253,7 @@ describe('a wallet outside the gateway', () => {
     await openAt(trader, 3, '25');
     await operatorOf(sandbox).control('sandboxSetTradeVersion', [trader.account.address, 0, 1]);
     const wholeOf = ({ entryPrice }: Position): number => 1000 / Number(formatDecimal(entryPrice));
-    // Read at a block of before, it still has its tokens.
+    // A read at a block before the change of the version still shows the tokens.
     const [position] = (await eventually(
       () => positions(trader),
       ([only]) => only !== undefined && Math.abs(Number(formatDecimal(only.size)) - wholeOf(only)) < 1e-7,

@@ -14,14 +14,14 @@ const MEMORY = '/dev/shm';
 /** Bytes. Containers often have 64 MiB there, which is too little. */
 const ENOUGH = 2 * 2 ** 30;
 
-/** The same for a database cluster without programs: in memory where there is enough, because copying a database on a disk takes ten times as long. */
+/** For a database cluster: in memory where enough is free, because copying a database on a disk can take ten times as long. */
 export async function makeDataFolder(name: string): Promise<string> {
-  const isRoomy = async (): Promise<boolean> => {
+  const hasSpace = async (): Promise<boolean> => {
     await access(MEMORY, constants.W_OK);
     const { bavail, bsize } = await statfs(MEMORY);
     return bavail * bsize >= ENOUGH;
   };
-  return (await isRoomy().catch(() => false)) ? makeFolder(MEMORY, name) : makeTemporaryFolder(name);
+  return (await hasSpace().catch(() => false)) ? makeFolder(MEMORY, name) : makeTemporaryFolder(name);
 }
 
 async function makeFolder(base: string, name: string): Promise<string> {

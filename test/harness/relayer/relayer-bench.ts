@@ -41,7 +41,7 @@ export interface RelayBench {
 }
 
 interface BenchRelayer extends RunningRelayer {
-  /** For one whose calls hang, as in a crashed process: it gets no more reports, and nobody waits for its end. */
+  /** For a relayer whose calls hang, as in a crashed process: it gets no more reports, and its end is not awaited. */
   abandon(): void;
 }
 
@@ -106,7 +106,7 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
       });
       relayer.start();
-      return informed(relayer, gateway, slug, parts.clock ?? systemClock);
+      return withReports(relayer, gateway, slug, parts.clock ?? systemClock);
     },
     orderCall: inner,
     action: () =>
@@ -137,8 +137,8 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
   };
 }
 
-/** Reports what is due and new blocks, as the service does. */
-function informed(relayer: RunningRelayer, { store, bus }: Pick<Gateway, 'store' | 'bus'>, slug: ChainSlug, clock: Clock): BenchRelayer {
+/** Reports due work and new blocks to the relayer, as the service does. */
+function withReports(relayer: RunningRelayer, { store, bus }: Pick<Gateway, 'store' | 'bus'>, slug: ChainSlug, clock: Clock): BenchRelayer {
   const look = async (): Promise<void> => {
     const askedAt = clock.monotonic();
     const due = await store.due(slug, relayer.wallets(), clock.now()).catch(() => null);
@@ -149,18 +149,20 @@ function informed(relayer: RunningRelayer, { store, bus }: Pick<Gateway, 'store'
   const cancelHeads = bus.on('head', ({ venue }) => {
     if (venue.definition.slug === slug) relayer.onHead();
   });
-  const end = (): Promise<void> => {
+  const endReports = (): void => {
     cancelLooks();
     cancelHeads();
-    return relayer.stop();
   };
   return {
     ...relayer,
-    abandon: () => void end(),
+    abandon() {
+      endReports();
+      void relayer.stop();
+    },
     async stop() {
-      cancelLooks();
+      endReports();
       await looking;
-      await end();
+      await relayer.stop();
     },
   };
 }

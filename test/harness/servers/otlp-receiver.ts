@@ -1,4 +1,4 @@
-import { createServer } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface SeenSpan {
@@ -13,6 +13,10 @@ export interface SeenSpan {
 
 export interface OtlpReceiver {
   readonly url: string;
+  /** Resolves when the first request has arrived as a whole. */
+  readonly requested: Promise<void>;
+  /** Requests that the client still waits for. */
+  open(): number;
   spans(): readonly SeenSpan[];
   /** Everything that was ever sent, headers included. */
   everything(): string;
@@ -36,10 +40,16 @@ interface WireBatch {
 /** A collector that keeps what it is sent; `answers: false` takes connections and says nothing. */
 export async function startOtlpReceiver({ answers = true } = {}): Promise<OtlpReceiver> {
   const batches: { readonly headers: string; readonly body: string }[] = [];
+  const open = new Set<ServerResponse>();
+  let arrived: () => void = () => undefined;
+  const requested = new Promise<void>((resolve) => (arrived = resolve));
   const server = createServer((request, response) => {
+    open.add(response);
+    response.on('close', () => open.delete(response));
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
+      arrived();
       if (!answers) return;
       batches.push({ headers: `${request.url} ${JSON.stringify(request.headers)}`, body: Buffer.concat(chunks).toString() });
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}');
@@ -49,6 +59,8 @@ export async function startOtlpReceiver({ answers = true } = {}): Promise<OtlpRe
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
+    requested,
+    open: () => open.size,
     spans: () => batches.flatMap(({ body }) => spansIn(JSON.parse(body) as WireBatch)),
     everything: () => batches.map(({ headers, body }) => `${headers}\n${body}`).join('\n'),
     async stop() {
