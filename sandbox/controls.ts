@@ -3,6 +3,7 @@ import type { Address } from '../core/types.js';
 import type { SandboxAccounts } from './accounts.js';
 import type { Faucet, SandboxCollateral } from './faucet.js';
 import type { OraclePolicy } from './oracle/oracle.js';
+import type { Sender } from './sender.js';
 
 /** What a user or a test may do to the running venue; the routes use only this. */
 
@@ -19,6 +20,8 @@ export interface ChainControls {
   /** One JSON-RPC request as a client of the node sends it; throws RpcFailure. */
   request(method: string, params: readonly unknown[]): Promise<unknown>;
   readonly faucet: Faucet;
+  /** The venue's account, which may call every `sandbox…` function. Its oracle and keeper send through it too, so nonces are counted here alone. */
+  readonly operator: Pick<Sender, 'address' | 'send'>;
   mine(blocks: number): Promise<unknown>;
   reorg(depth: number, drop: boolean): Promise<unknown>;
   pauseMining(paused: boolean): Promise<void>;

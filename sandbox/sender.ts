@@ -6,6 +6,8 @@ export interface Call {
   readonly to: `0x${string}`;
   readonly data?: Hex;
   readonly value?: bigint;
+  /** Instead of the limit that is enough for every call of the venue itself. */
+  readonly gas?: bigint;
 }
 
 export interface Sender {
@@ -35,6 +37,7 @@ export function createSender(rpc: Rpc, chainId: number, signer: PrivateKeyAccoun
       chainId,
       nonce,
       ...BUDGETS[budget],
+      ...(call.gas === undefined ? {} : { gas: call.gas }),
       maxPriorityFeePerGas: GWEI,
       to: call.to,
       data: call.data ?? '0x',

@@ -82,6 +82,7 @@ export async function startVenueChain(lifecycle: Lifecycle, options: VenueChainO
       collaterals,
       request: (method, params) => node.request(method, params),
       faucet,
+      operator,
       mine: (blocks) => node.mine(blocks),
       reorg: (depth, drop) => node.reorg({ depth, drop }),
       pauseMining: (paused) => (paused ? node.pauseMining() : node.resumeMining()),

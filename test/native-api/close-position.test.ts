@@ -1,8 +1,7 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import { BUSY_AGENTS, done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
-import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { operatorOf, type Operator } from '../harness/venue/operator.js';
 import { eventually } from '../harness/time/eventually.js';
 import { EVERYTHING } from '../harness/traders/master-wallet.js';
 import { firstChain } from '../harness/venue/first-chain.js';
@@ -13,7 +12,7 @@ import { MARKET } from '../harness/venue/trading-venue.js';
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
-let operator: ChainTrader;
+let operator: Operator;
 let position: Json;
 
 const TIMEOUT_BLOCKS = 200;
@@ -22,7 +21,7 @@ beforeAll(async () => {
   sandbox = await startOwnVenue({ ...BUSY_AGENTS, MAX_UNSENT_ORDERS: '3' });
   chain = firstChain(sandbox);
   sandbox.controls.prices.jump(0, '60000');
-  operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+  operator = operatorOf(chain);
   agent = await newAgentTrader(sandbox, chain);
 });
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));
@@ -189,7 +188,7 @@ describe('POST /positions/{id}/close', () => {
   });
 
   it('takes no body for the whole of it, and is allowed when the contracts only let positions be closed', async () => {
-    await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [1]));
+    await operator.control('sandboxSetTradingActivated', [1]);
     try {
       await marketIs(false);
       expect(refusal(await agent.create(MARKET))).toEqual([422, 'MARKET_CLOSED']);
@@ -198,7 +197,7 @@ describe('POST /positions/{id}/close', () => {
       await agent.send(prepared(answer));
       await gone();
     } finally {
-      await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
+      await operator.control('sandboxSetTradingActivated', [0]);
       await marketIs(true);
     }
     await viewEqualsChain();

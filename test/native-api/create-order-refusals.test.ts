@@ -2,7 +2,7 @@ import { Wallet } from 'ethers';
 import type { RpcRequestError } from 'viem';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newAgentTrader, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
-import { chainTrader } from '../harness/traders/chain-trader.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { controlCall, diamondCall, tokenCall } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { agentsOf, domainOf, EVERYTHING, keyIssue, revocation, signWith } from '../harness/traders/master-wallet.js';
@@ -156,8 +156,8 @@ describe('an order against the rules of its market', () => {
     [1, 'close_only'],
     [2, 'closed'],
   ])('opens nothing while trading is in state %i', async (state, session) => {
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-    const set = (activated: number) => operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [activated]));
+    const operator = operatorOf(chain);
+    const set = (activated: number) => operator.control('sandboxSetTradingActivated', [activated]);
     await set(state);
     const answer = await eventually(
       () => agent.create(order({ type: 'limit', price: '50000' })),
@@ -235,11 +235,11 @@ describe('an agent', () => {
   });
 
   it('whose trader has terms of its own is held to those', async () => {
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const operator = operatorOf(chain);
     const tight = order({ size: '0.05', slippage: '0.3' });
     expect((await small.create(tight)).status).toBe(201);
     const spread = controlCall('sandboxSetUserPriceImpact', [small.trader.account.address, 0n, 0, 1000]);
-    await operator.send(chain.definition.diamond, spread);
+    await operator.send(spread);
     expect((await details({ slippage: '0.3' }, small))['errorName']).toBe('SLIPPAGE');
   });
 

@@ -15,8 +15,7 @@ import {
   type Json,
 } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader } from '../harness/traders/chain-trader.js';
-import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { cutOff } from '../harness/database/cut-waiting.js';
 import { eventually } from '../harness/time/eventually.js';
 import { startSecondGateway, type SecondGatewayOptions } from '../harness/venue/second-gateway.js';
@@ -189,14 +188,14 @@ describe('a Diamond that takes only one call at a time', () => {
   const MULTICALL = '0xac9650d8';
 
   it('refuses what needs two, says why, and does the rest', async () => {
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const operator = operatorOf(chain);
     const { diamond } = chain.definition;
     const facets = await operator.client.readContract({ address: diamond, abi: diamondAbi, functionName: 'facets' });
     const fewer = facets.map(({ facetAddress, functionSelectors }) => ({
       facetAddress,
       functionSelectors: functionSelectors.filter((selector) => selector !== MULTICALL),
     }));
-    await operator.send(diamond, controlCall('sandboxSetFacets', [fewer]));
+    await operator.control('sandboxSetFacets', [fewer]);
     try {
       await beside({}, async (visitor) => {
         for (const write of [
@@ -216,7 +215,7 @@ describe('a Diamond that takes only one call at a time', () => {
           expect((await write()).status).toBe(200);
       });
     } finally {
-      await operator.send(diamond, controlCall('sandboxSetFacets', [facets]));
+      await operator.control('sandboxSetFacets', [facets]);
     }
     await agent.send(prepared(await agent.update(resting, { size: '0.05' })));
     await eventually(

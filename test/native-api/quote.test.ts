@@ -4,8 +4,7 @@ import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy } from '../../sandbox/fault-proxy.js';
 import { BUSY_AGENTS, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../harness/traders/agent-trader.js';
-import { chainTrader } from '../harness/traders/chain-trader.js';
-import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { eventually } from '../harness/time/eventually.js';
 import { startSecondGateway } from '../harness/venue/second-gateway.js';
 import { EVERYTHING } from '../harness/traders/master-wallet.js';
@@ -145,8 +144,8 @@ describe('a quote without credentials', () => {
   });
 
   it('says that trading is paused', async () => {
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-    const set = (state: number) => operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [state]));
+    const operator = operatorOf(chain);
+    const set = (state: number) => operator.control('sandboxSetTradingActivated', [state]);
     await set(1);
     await eventually(
       () => quote(),
@@ -176,11 +175,11 @@ describe('a quote without credentials', () => {
 describe('a quote for an agent', () => {
   it('knows the balance, the allowance, the fee tier and the terms of its trader', async () => {
     const agent = await newAgentTrader(sandbox, chain, { usdc: '10' });
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const operator = operatorOf(chain);
     const { address } = agent.trader.account;
     const plain = await quote();
-    await operator.send(chain.definition.diamond, controlCall('sandboxSetTraderTier', [address, 900, false]));
-    await operator.send(chain.definition.diamond, controlCall('sandboxSetUserPriceImpact', [address, 0n, 0, 500]));
+    await operator.control('sandboxSetTraderTier', [address, 900, false]);
+    await operator.control('sandboxSetUserPriceImpact', [address, 0n, 0, 500]);
     const { status, body } = await signed(agent);
     expect(status).toBe(200);
     expect(body['account']).toMatchObject({ balance: '10', isFunded: false, feeTierMultiplier: '0.9', scope: [] });

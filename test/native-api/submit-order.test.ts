@@ -1,8 +1,7 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json, type Prepared } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader } from '../harness/traders/chain-trader.js';
-import { controlCall } from '../harness/diamond/diamond-calls.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { eventually } from '../harness/time/eventually.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { LIMIT, MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
@@ -119,8 +118,8 @@ describe('POST /orders/{id}/submit', () => {
 
   it('says PAUSED when the contracts were paused between preparing and sending', async () => {
     const { id, transaction } = await create();
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-    await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [2]));
+    const operator = operatorOf(chain);
+    await operator.control('sandboxSetTradingActivated', [2]);
     try {
       const hash = await agent.broadcast(transaction);
       await agent.trader.client.waitForTransactionReceipt({ hash });
@@ -128,7 +127,7 @@ describe('POST /orders/{id}/submit', () => {
     } finally {
       // A pause that the gateway sees only after its end would close the market to the next test.
       await untilOpen(false);
-      await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
+      await operator.control('sandboxSetTradingActivated', [0]);
       await untilOpen(true);
     }
     await viewEqualsChain();

@@ -35,7 +35,7 @@ const quoted = async (): Promise<Record<string, unknown>> =>
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
-  operator = operatorOf(sandbox);
+  operator = operatorOf(firstChain(sandbox));
   sandbox.controls.prices.jump(AVAX, '25');
   agent = await newAgentTrader(sandbox, firstChain(sandbox), { dai: '10000' });
   await skewDai(SHORTS);

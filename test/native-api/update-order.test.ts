@@ -1,8 +1,8 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { controlCall, diamondCall, packed } from '../harness/diamond/diamond-calls.js';
-import { chainTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
+import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
+import { operatorOf, type Operator } from '../harness/venue/operator.js';
 import { eventually } from '../harness/time/eventually.js';
 import { EVERYTHING } from '../harness/traders/master-wallet.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -11,12 +11,12 @@ import { LIMIT, tradingVenue } from '../harness/venue/trading-venue.js';
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
-let operator: ChainTrader;
+let operator: Operator;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
   agent = await newAgentTrader(sandbox, chain);
-  operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+  operator = operatorOf(chain);
 });
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));
 afterAll(() => sandbox.stop());
@@ -172,7 +172,7 @@ describe('PATCH /orders/{id} of a resting order', () => {
     chain.setOraclePolicy(null, { mode: 'hold' });
     const trade = (await agent.trader.trades()).find(({ tradeType }) => tradeType === 1);
     const call = diamondCall('triggerOrder', [packed(2, agent.trader.account.address, trade?.index ?? 0)]);
-    await operator.send(chain.definition.diamond, call);
+    await operator.send(call);
     for (const answer of [await agent.update(id, { price: '49000' }), await agent.cancel(id)]) {
       expect(refusal(answer)).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
       expect(answer.body['details']).toMatchObject({ id, status: 'open', reason: 'a keeper is executing it' });
@@ -186,7 +186,7 @@ describe('PATCH /orders/{id} of a resting order', () => {
 
   it('refuses while positions may only be closed; a cancel goes through, unless all is paused', async () => {
     const id = await restingForRefusals();
-    const activate = (state: number) => operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [state]));
+    const activate = (state: number) => operator.control('sandboxSetTradingActivated', [state]);
     await activate(1);
     try {
       const answer = await eventually(

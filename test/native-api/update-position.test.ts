@@ -4,8 +4,8 @@ import { requireAhead } from '../../core/trading/protect-position.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
-import { controlCall, diamondCall, packed } from '../harness/diamond/diamond-calls.js';
+import { operatorOf, type Operator } from '../harness/venue/operator.js';
+import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { EVERYTHING } from '../harness/traders/master-wallet.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -14,13 +14,13 @@ import { MARKET, tradingVenue } from '../harness/venue/trading-venue.js';
 let sandbox: TestVenue;
 let chain: ChainControls;
 let agent: AgentTrader;
-let operator: ChainTrader;
+let operator: Operator;
 
 const TIMEOUT_BLOCKS = 200;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
-  operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+  operator = operatorOf(chain);
 });
 afterEach(() => chain.setOraclePolicy(null, { mode: 'auto' }));
 afterAll(() => sandbox.stop());
@@ -119,10 +119,7 @@ describe('PATCH /positions/{id} with sl and tp', () => {
     await becomes('tp', '61000');
     chain.setOraclePolicy(null, { mode: 'hold' });
     const [trade] = await agent.trader.trades();
-    await operator.send(
-      chain.definition.diamond,
-      diamondCall('triggerOrder', [packed(4, agent.trader.account.address, trade?.index ?? 0)]),
-    );
+    await operator.send(diamondCall('triggerOrder', [packed(4, agent.trader.account.address, trade?.index ?? 0)]));
     expect(refusal(await agent.adjust(id, { tp: '71000' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     sandbox.controls.prices.jump(0, '61500');
     chain.setOraclePolicy(null, { mode: 'auto' });
@@ -254,13 +251,13 @@ describe('PATCH /positions/{id} refuses', () => {
         () => sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`),
         ({ body }) => (body as { isOpen: boolean }).isOpen === wanted,
       );
-    await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [1]));
+    await operator.control('sandboxSetTradingActivated', [1]);
     try {
       await isOpen(false);
       for (const body of [{ leverage: '5' }, { tp: '70000' }])
         expect(refusal(await agent.adjust(id, body))).toEqual([422, 'MARKET_CLOSED']);
     } finally {
-      await operator.send(chain.definition.diamond, controlCall('sandboxSetTradingActivated', [0]));
+      await operator.control('sandboxSetTradingActivated', [0]);
       await isOpen(true);
     }
   });

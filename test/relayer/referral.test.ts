@@ -9,7 +9,7 @@ import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { eventually } from '../harness/time/eventually.js';
 import { BUSY_AGENTS, newAgentTrader, type Json, type Prepared } from '../harness/traders/agent-trader.js';
-import { chainTrader } from '../harness/traders/chain-trader.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { domainOf, keyIssue, signWith } from '../harness/traders/master-wallet.js';
 import { firstChain } from '../harness/venue/first-chain.js';
@@ -34,7 +34,7 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-const control = (data: Hex) => chainTrader(chain, sandbox.controls.accounts.operator.privateKey).send(chain.definition.diamond, data);
+const control = (data: Hex) => operatorOf(chain).send(data);
 const whitelist = (referrer: `0x${string}`) => control(controlCall('sandboxSetReferrer', [referrer, true]));
 const asOperator = async (query: string): Promise<Json> =>
   (await sandbox.call(`/relayer/${query}`, { headers: { Authorization: `Bearer ${TOKEN}` } })).body as Json;
@@ -76,7 +76,7 @@ async function problemsOf(proof: unknown): Promise<string[]> {
 }
 
 async function rewardsOf(trader: `0x${string}`) {
-  const { client } = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+  const { client } = operatorOf(chain);
   const logs = parseEventLogs({
     abi: diamondAbi,
     eventName: ['ReferrerRewardDistributed', 'AllyRewardDistributed', 'ReferrerRegistered'],

@@ -2,7 +2,7 @@ import { CANCEL_REASONS, ORDER_REASONS } from '../../core/domain/order.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { chainTrader } from '../harness/traders/chain-trader.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { controlCall, tokenCall } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { setClassOpen } from '../harness/venue/market-hours.js';
@@ -49,10 +49,10 @@ describe('the reason', () => {
   it('NONE is no refusal: the contracts do not take it for one, and the order goes on waiting', async () => {
     chain.setOraclePolicy(null, { mode: 'hold' });
     const id = idOf(await agent.place(MARKET, 'pending'));
-    const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+    const operator = operatorOf(chain);
     const index = (await agent.trader.event('MarketOrderInitiated'))['orderId'] as { user: `0x${string}`; index: number };
     const answer = controlCall('sandboxRejectAt', [index, CANCEL_REASONS.indexOf('NONE'), 60_000n * 10n ** 10n]);
-    await expect(operator.send(chain.definition.diamond, answer)).rejects.toThrow(/revert/i);
+    await expect(operator.send(answer)).rejects.toThrow(/revert/i);
     await viewEqualsChain();
     expect(await agent.order(id)).toMatchObject({ status: 'pending', reason: null });
     chain.setOraclePolicy(null, { mode: 'auto' });

@@ -251,7 +251,7 @@ describe('a wallet outside the gateway', () => {
   it('closes a position from before v10, which has no tokens, by its size', async () => {
     const trader = await newTrader(chain);
     await openAt(trader, 3, '25');
-    await operatorOf(sandbox).control('sandboxSetTradeVersion', [trader.account.address, 0, 1]);
+    await operatorOf(chain).control('sandboxSetTradeVersion', [trader.account.address, 0, 1]);
     const wholeOf = ({ entryPrice }: Position): number => 1000 / Number(formatDecimal(entryPrice));
     // A read at a block before the change of the version still shows the tokens.
     const [position] = (await eventually(

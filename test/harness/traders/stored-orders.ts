@@ -5,14 +5,14 @@ import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { lowerOf } from '../diamond/chain-checker.js';
 import type { ChainTrader } from './chain-trader.js';
-import { controlCall } from '../diamond/diamond-calls.js';
 import { eventually } from '../time/eventually.js';
 import { nodeClient } from './node-client.js';
 import { orderDraft, type DraftWishes } from './order-draft.js';
+import { operatorOf } from '../venue/operator.js';
 import type { TestVenue } from '../venue/own-venue.js';
 
 /** Orders that are handed out by the store itself, so that a test decides what becomes of their bytes. */
-export function storedOrders({ gateway, controls }: TestVenue, chain: ChainControls, venue: Venue) {
+export function storedOrders({ gateway }: TestVenue, chain: ChainControls, venue: Venue) {
   const { slug, diamond, chainId } = venue.definition;
   const { orders, journal, spend } = gateway.store;
 
@@ -62,20 +62,9 @@ export function storedOrders({ gateway, controls }: TestVenue, chain: ChainContr
       });
     },
     spent: (trader: ChainTrader, day: number) => spend.spent({ chain: slug, agent: lowerOf(trader), trader: lowerOf(trader), day }),
-    /** 0 trading, 1 only closing, 2 nothing. */
-    /** Waits until the gateway has read the state: its answers about closed markets depend on it. */
+    /** 0 trading, 1 only closing, 2 nothing. Waits until the gateway has read it: its answers about closed markets depend on it. */
     async setActivated(value: number): Promise<void> {
-      const { signer } = controls.accounts.operator;
-      const wallet = createWalletClient({ account: signer, transport: custom(nodeClient(chain)) });
-      const data = controlCall('sandboxSetTradingActivated', [value]);
-      const hash = await eventually(
-        () => wallet.sendTransaction({ to: diamond, data, gas: 1_000_000n, chain: chainOf(chain) }).catch(() => null),
-        (sent) => sent !== null,
-      );
-      await eventually(
-        () => venue.chain.transaction(hash ?? '0x'),
-        (seen) => seen?.mined?.succeeded === true,
-      );
+      await operatorOf(chain).control('sandboxSetTradingActivated', [value]);
       await eventually(
         () => venue.feed.config().tradingState,
         (state) => state === TRADING_STATES[value],

@@ -1,6 +1,5 @@
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
-import { chainTrader } from '../traders/chain-trader.js';
-import { controlCall } from '../diamond/diamond-calls.js';
+import { operatorOf } from './operator.js';
 import { firstChain } from './first-chain.js';
 import type { SecondGateway } from './second-gateway.js';
 import type { TestVenue } from './own-venue.js';
@@ -15,17 +14,17 @@ export const readyOf = async (from: Pick<SecondGateway, 'get'>): Promise<ReadyBo
 /** Takes functions out of the contract of the first chain for as long as the work lasts. */
 export async function without(sandbox: TestVenue, selectors: readonly string[], work: () => Promise<void>): Promise<void> {
   const chain = firstChain(sandbox);
-  const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+  const operator = operatorOf(chain);
   const { diamond } = chain.definition;
   const facets = await operator.client.readContract({ address: diamond, abi: diamondAbi, functionName: 'facets' });
   const fewer = facets.map(({ facetAddress, functionSelectors }) => ({
     facetAddress,
     functionSelectors: functionSelectors.filter((selector) => !selectors.includes(selector)),
   }));
-  await operator.send(diamond, controlCall('sandboxSetFacets', [fewer]));
+  await operator.control('sandboxSetFacets', [fewer]);
   try {
     await work();
   } finally {
-    await operator.send(diamond, controlCall('sandboxSetFacets', [facets]));
+    await operator.control('sandboxSetFacets', [facets]);
   }
 }

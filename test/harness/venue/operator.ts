@@ -1,12 +1,16 @@
+import type { Hex, PublicClient } from 'viem';
 import { sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
 import { controlCall } from '../diamond/diamond-calls.js';
-import { chainTrader } from '../traders/chain-trader.js';
-import { firstChain } from './first-chain.js';
-import type { TestVenue } from './own-venue.js';
+import { receiptOf } from '../traders/chain-trader.js';
+import { nodeClient } from '../traders/node-client.js';
 
-/** The hand of governance on the first chain's Diamond. */
+/** Calls of the venue's own account, which governs the Diamond of a sandbox. */
 export interface Operator {
-  /** Calls a control of the sandbox's contract and waits for its block. */
+  readonly client: PublicClient;
+  /** Calls the Diamond and waits for the block; throws if the call reverts. */
+  send(data: Hex): Promise<void>;
+  /** The same for a control of the sandbox's contract. */
   readonly control: <Name extends Parameters<typeof controlCall>[0]>(
     name: Name,
     args: Parameters<typeof controlCall<Name>>[1],
@@ -17,21 +21,29 @@ export interface Operator {
   collateral(symbol: string): number;
 }
 
-export function operatorOf(sandbox: TestVenue): Operator {
-  const chain = firstChain(sandbox);
-  const { diamond } = chain.definition;
-  const sender = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
+export function operatorOf(chain: ChainControls): Operator {
+  const { operator, collaterals, definition } = chain;
+  const { diamond } = definition;
+  const client = nodeClient(chain);
+
+  // With a margin: estimated on the block that wrote a slot last, writing it again seems to cost next to nothing.
+  async function send(data: Hex): Promise<void> {
+    const gas = ((await client.estimateGas({ account: operator.address, to: diamond, data })) * 12n) / 10n;
+    const hash = await operator.send({ to: diamond, data, gas });
+    if ((await receiptOf(chain, hash)).status !== '0x1') throw new Error(`${hash} reverted`);
+  }
+
   return {
-    async control(name, args) {
-      await sender.send(diamond, controlCall(name, args));
-    },
+    client,
+    send,
+    control: (name, args) => send(controlCall(name, args)),
     marketPrice: (collateralIndex, pairIndex, price) =>
-      sender.client.readContract({
+      client.readContract({
         address: diamond,
         abi: sandboxControlAbi,
         functionName: 'sandboxMarketPrice',
         args: [collateralIndex, pairIndex, price],
       }),
-    collateral: (symbol) => chain.collaterals.find((row) => row.symbol === symbol)?.index ?? 0,
+    collateral: (symbol) => collaterals.find((row) => row.symbol === symbol)?.index ?? 0,
   };
 }

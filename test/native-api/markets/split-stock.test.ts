@@ -2,7 +2,7 @@ import { createPublicClient, encodeFunctionData, http } from 'viem';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
 import { newAgentTrader, done } from '../../harness/traders/agent-trader.js';
-import { chainTrader } from '../../harness/traders/chain-trader.js';
+import { operatorOf } from '../../harness/venue/operator.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { firstChain } from '../../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
@@ -24,11 +24,8 @@ beforeAll(async () => {
     { ...heir, pairIndex: BigInt(HEIR), from: 'TSLA_1', customMaxLeverage: 0n },
     { ...retired, pairIndex: BigInt(RETIRED), customMaxLeverage: 1n },
   ];
-  const operator = chainTrader(chain, sandbox.controls.accounts.operator.privateKey);
-  await operator.send(
-    chain.definition.diamond,
-    encodeFunctionData({ abi: sandboxControlAbi, functionName: 'sandboxSetPairs', args: [list] }),
-  );
+  const operator = operatorOf(chain);
+  await operator.send(encodeFunctionData({ abi: sandboxControlAbi, functionName: 'sandboxSetPairs', args: [list] }));
   await eventually(
     () => sandbox.gateway.venues.get(CHAIN)?.feed.config().pairs[HEIR]?.from,
     (from) => from === 'TSLA_1',

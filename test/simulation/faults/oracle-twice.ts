@@ -1,6 +1,5 @@
 import { decodeFunctionData } from 'viem';
 import { sandboxControlAbi } from '../../../sandbox/contracts/artefact.js';
-import { createSender } from '../../../sandbox/sender.js';
 import type { Cancel, Hex } from '../../../core/types.js';
 import type { World } from '../world.js';
 
@@ -11,20 +10,17 @@ export function answerTwice({ venue: { sandbox } }: World): Cancel {
   const [chain] = sandbox.chains;
   if (chain === undefined) throw new Error('the sandbox has no chain');
   const { node, controls } = chain;
-  const { operator } = sandbox.controls.accounts;
-  const { chainId, diamond } = controls.definition;
-  const sender = createSender(node, chainId, operator.signer, 'rich');
+  const { operator, definition } = controls;
   const repeated = new Set<Hex>();
   const repeat = async (hash: Hex): Promise<void> => {
     const block = (await node.request('eth_getBlockByHash', [hash, true])) as { transactions: { from: Hex; to: Hex; input: Hex }[] } | null;
     for (const { from, input } of block?.transactions ?? []) {
       if (from.toLowerCase() !== operator.address.toLowerCase() || repeated.has(input) || !isAnswer(input)) continue;
       repeated.add(input);
-      sender.resync();
-      await sender.send({ to: diamond, data: input });
+      await operator.send({ to: definition.diamond, data: input });
     }
   };
-  // A sender of the same account may have taken the nonce meanwhile.
+  // The node may be closed before it is sent.
   return node.onBlock(({ hash }) => void repeat(hash).catch(() => undefined));
 }
 

@@ -4,6 +4,7 @@ import { venueOf, type Venue } from '../../../../core/gateway.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { createManualClock } from '../../../harness/time/manual-clock.js';
 import { eventually } from '../../../harness/time/eventually.js';
+import { firstChain } from '../../../harness/venue/first-chain.js';
 import { operatorOf } from '../../../harness/venue/operator.js';
 import type { TestVenue } from '../../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../../harness/venue/shared-venue.js';
@@ -29,7 +30,7 @@ afterAll(async () => {
 
 /** As many dollars of longs in both collaterals as trades from before v10 left. */
 async function setOld(amount: bigint): Promise<void> {
-  const operator = operatorOf(sandbox);
+  const operator = operatorOf(firstChain(sandbox));
   for (const [symbol, unit] of COLLATERALS) {
     const old = { oiLongCollateral: amount * unit, oiShortCollateral: 0n };
     await operator.control('sandboxSetOpenInterest', [operator.collateral(symbol), AVAX, { oiLongToken: 0n, oiShortToken: 0n }, old]);
