@@ -27,11 +27,10 @@ import {
 } from './place-statement.js';
 import { queueValues, readJob, type JobRow } from './relay-rows.js';
 import { QUEUE } from './relay-sql.js';
-import { guardOpening, isUnbound } from './rules-store.js';
-import { RULES_OF } from './rules-store.js';
+import { guardOpening, isUnbound, RULES_OF } from './rules-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
-import { inTransaction, lock, lockIn, type Statement, type Values } from './statement.js';
+import { askWithin, inSteps, inTransaction, lock, statement, type AskWithin, type Statement, type Values } from './statement.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
@@ -167,7 +166,8 @@ async function storeRecord(
 }
 
 async function placeLeg(trx: Knex.Transaction, draft: Draft, at: number): Promise<KnownOrder> {
-  const { placed } = await placeLocked(trx, placingOf(draft, PLACE_ALONE, {}), draft.guard ?? null);
+  const placing = placingOf(draft, PLACE_ALONE, {});
+  const { placed } = await outcomeOf(trx, placing, await placeLocked(askWithin(trx), placing, draft.guard ?? null));
   if (placed.kind !== 'placed') throw new RefusedLeg(at, placed);
   return placed.stored;
 }
@@ -199,7 +199,8 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
   const isFree = isUnbound(guard, whoseOf(draft));
   const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
-  return unruled ?? inTransaction(parts.db, (trx) => placeLocked(trx, placing, guard));
+  if (unruled !== null) return unruled;
+  return outcomeOf(parts.db, placing, await inSteps(parts.db, ({ askTogether }) => placeLocked(askTogether, placing, guard)));
 }
 
 const askLocked = <Row>({ batcher }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
@@ -213,16 +214,15 @@ async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcom
 }
 
 /** Checks the operator's rules on figures read under the trader's lock, so that they hold until the order is stored. */
-async function placeLocked(trx: Knex.Transaction, placing: Placing, guard: OpeningGuard | null): Promise<Outcome> {
+async function placeLocked(ask: AskWithin, placing: Placing, guard: OpeningGuard | null): Promise<PlaceRow | undefined> {
   const { draft, statements, values } = placing;
-  await lockIn(trx, lockName(draft));
-  if (guard !== null) {
-    const { rows } = await trx.raw<{ rows: [AroundRow & { readonly rules: string | null }] }>(READ_RULES, aroundValues(draft) as never);
-    const [{ known, unsent, rules }] = rows;
-    if (known === null && unsent < draft.maxUnsent) await guardOpening(trx, whoseOf(draft), guard, rules);
-  }
-  const placed = await trx.raw<{ rows: PlaceRow[] }>(statements.place.named, values as never);
-  return outcomeOf(trx, placing, placed.rows[0]);
+  const locked = lock(lockName(draft));
+  const placed = { asked: statements.place, values };
+  if (guard === null) return (await ask<PlaceRow>(locked, placed))[0];
+  const [around] = await ask<AroundRow & { readonly rules: string | null }>(locked, { asked: READ_RULES, values: aroundValues(draft) });
+  const isChecked = around?.known === null && around.unsent < draft.maxUnsent;
+  if (isChecked) await guardOpening(ask, whoseOf(draft), guard, around.rules);
+  return (await ask<PlaceRow>(placed))[0];
 }
 
 const outcomeOf = async (db: Knex, { draft, stored }: Placing, row: PlaceRow | undefined): Promise<Outcome> => ({
@@ -232,7 +232,7 @@ const outcomeOf = async (db: Knex, { draft, stored }: Placing, row: PlaceRow | u
 
 const whoseOf = ({ chain, order: { trader } }: Draft) => ({ chain, trader });
 
-const READ_RULES = `select ${AROUND}, ${RULES_OF} from ${LOOKS_FROM}`;
+const READ_RULES = statement(`select ${AROUND}, ${RULES_OF} from ${LOOKS_FROM}`);
 
 const nowhere = ({ trader, createdAt }: Order) => ({ trader, orderKey: null, tradeIndex: null, place: placeOffChain(createdAt) });
 

@@ -13,7 +13,7 @@ import {
 import type { RuleSet, StoredRules } from '../../config/rules.js';
 import type { GuardQuestion, OpeningGuard, RulesStore, RulesWithFacts } from '../../ports/stores/rules.js';
 import { LOCKS_NOTHING, type StatementBatcher } from './statement-batcher.js';
-import { statement } from './statement.js';
+import { askAll, plannedAnew, statement, type AskWithin, type Statement } from './statement.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { collateralToUsd } from '../../domain/pricing/size.js';
 import type { Address } from '../../types.js';
@@ -55,7 +55,8 @@ export function createRulesStore({ db, batcher }: { readonly db: Knex; readonly 
       (await rows('delete from relay_rules where chain = :chain and trader = :trader returning 1', { chain, trader })).length > 0,
     async rulesWithFacts(chain, trader, question, wanted) {
       const rules = await rulesOf({ chain, trader }, question.given);
-      return countFacts(db, { chain, trader }, question, { rules, counted: wanted === 'all' ? COUNTED_RULES : neededFor(rules) });
+      const read: AskWithin = (...questions) => askAll(db, questions);
+      return countFacts(read, { chain, trader }, question, { rules, counted: wanted === 'all' ? COUNTED_RULES : neededFor(rules) });
     },
     async accessOf(chain, trader, given) {
       const { access } = await rulesOf({ chain, trader }, given);
@@ -70,7 +71,7 @@ export function createRulesStore({ db, batcher }: { readonly db: Knex; readonly 
         return { rules, transactions: found?.transactions ?? 0, holds: found?.holds ?? false };
       }
       if (rules.dailyTransactions === null) return { rules, transactions: 0, holds: true };
-      const [row] = await rows<{ transactions: number }>(SENT_BEFORE, { chain, trader, id, day: since });
+      const [row] = await batcher.ask<{ transactions: number }>(SENT_BEFORE, { chain, trader, id, day: since }, LOCKS_NOTHING);
       return { rules, transactions: row?.transactions ?? 0, holds: true };
     },
   };
@@ -80,11 +81,11 @@ export function createRulesStore({ db, batcher }: { readonly db: Knex; readonly 
  * Throws inside the transaction that would store the order, which rolls it back. The trader is locked, so the figures hold until the order
  * is stored. `column` is the result of `RULES_OF`; without a limit nothing is read.
  */
-export async function guardOpening(trx: Knex.Transaction, owner: TraderOnChain, guard: OpeningGuard, column: string | null): Promise<void> {
+export async function guardOpening(read: AskWithin, owner: TraderOnChain, guard: OpeningGuard, column: string | null): Promise<void> {
   const rules = readRulesOf(column, guard.given, owner);
   const found = accessRefusal(rules);
   if (found !== null) throw new GuardrailError(found);
-  const { facts, insteadUsd } = await countFacts(trx, owner, guard, { rules, counted: neededFor(rules) });
+  const { facts, insteadUsd } = await countFacts(read, owner, guard, { rules, counted: neededFor(rules) });
   const refusal = guardRefusal(rules, facts, { ...guard, insteadUsd });
   if (refusal !== null) throw new GuardrailError(refusal);
 }
@@ -114,16 +115,16 @@ interface FactsRow {
   readonly transactions?: number;
 }
 
-/** One statement, or none where no figure is needed. `db` may be the transaction that stores the order. */
+/** One statement, or none where no figure is needed; in the transaction that stores the order, if there is one. */
 async function countFacts(
-  db: Knex,
+  read: AskWithin,
   { chain, trader }: TraderOnChain,
   { instead, now, collaterals }: GuardQuestion,
   { rules, counted }: { readonly rules: RelayRules; readonly counted: readonly CountedRule[] },
 ): Promise<RulesWithFacts> {
   const values = { chain, trader, instead, minute: minuteAgo(now), day: dayStart(now), most: rules.ordersPerMinute };
-  const found = counted.length === 0 ? null : await db.raw<{ rows: [FactsRow] }>(countFor(counted), values as never);
-  const { open, instead: replaced, pnl, minute = '[]', transactions = 0 } = found?.rows[0] ?? {};
+  const [found] = counted.length === 0 ? [] : await read<FactsRow>({ asked: countFor(counted), values });
+  const { open, instead: replaced, pnl, minute = '[]', transactions = 0 } = found ?? {};
   const facts = {
     now,
     openNotionalUsd: usd(open, collaterals),
@@ -206,9 +207,10 @@ type CountedRule = keyof typeof COLUMNS;
 const COUNTED_RULES = Object.keys(COLUMNS) as readonly CountedRule[];
 
 /** Selects only figures that a rule needs. */
-export const countFor = (rules: readonly CountedRule[]): string => `select ${rules.map((rule) => COLUMNS[rule]).join(', ')}`;
+export const countFor = (rules: readonly CountedRule[]): Statement =>
+  plannedAnew(`select ${rules.map((rule) => COLUMNS[rule]).join(', ')}`);
 
-const SENT_BEFORE = `select (${SENT} and id < :id) as transactions`;
+const SENT_BEFORE = statement(`select (${SENT} and id < :id) as transactions`);
 
 /** Whether a trader has anything the relayer opened: a live order, or a position opened by one. */
 const HOLDS_RELAYED = `

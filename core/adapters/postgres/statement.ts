@@ -60,6 +60,18 @@ export async function lockIn(trx: Knex.Transaction, name: string): Promise<void>
   await trx.raw(`select ${LOCK}`, { name });
 }
 
+/** Asks several statements in order within one transaction; returns the rows of the last. */
+export type AskWithin = <Row>(...questions: readonly Question[]) => Promise<Row[]>;
+
+/** In a Knex transaction: a round trip for each. */
+export const askWithin =
+  (trx: Knex.Transaction): AskWithin =>
+  async <Row>(...questions: readonly Question[]) => {
+    let rows: unknown[] = [];
+    for (const { asked, values } of questions) ({ rows } = await trx.raw<{ rows: unknown[] }>(asked.named, values as never));
+    return rows as Row[];
+  };
+
 /** Runs in a Knex transaction. */
 export async function runAll(trx: Knex.Transaction, questions: readonly Question[]): Promise<void> {
   for (const { asked, values } of questions) await trx.raw(asked.named, values as never);
@@ -111,6 +123,8 @@ export async function borrowed<Result>(db: Knex, work: (connection: Lent) => Pro
 /** A transaction with one round trip per read: writes are sent with the next read or with the commit. */
 export interface Steps {
   ask<Row>(asked: Statement, values: Values): Promise<Row[]>;
+  /** Several in one round trip; returns the rows of the last. */
+  readonly askTogether: AskWithin;
   /** Executed in call order. A failure is reported by the read or commit that it is sent with. */
   leave(...questions: readonly Question[]): void;
 }
@@ -127,10 +141,10 @@ export const inSteps = <Result>(db: Knex, work: (steps: Steps) => Promise<Result
 async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
   let left: Question[] = [BEGIN];
   let failed: Error | null = null;
-  const send = async (last: Question): Promise<unknown[][]> => {
+  const send = async (...asked: readonly Question[]): Promise<unknown[][]> => {
     // A commit after a failure would succeed as a rollback, so it must not be sent.
     if (failed !== null) throw failed;
-    const questions = [...left, last];
+    const questions = [...left, ...asked];
     left = [];
     try {
       return await sendTogether(connection, questions, manner);
@@ -140,8 +154,10 @@ async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps
     }
   };
   try {
+    const askTogether: AskWithin = async <Row>(...questions: readonly Question[]) => ((await send(...questions)).at(-1) ?? []) as Row[];
     const result = await work({
-      ask: async <Row>(asked: Statement, values: Values) => ((await send({ asked, values })).at(-1) ?? []) as Row[],
+      ask: (asked, values) => askTogether({ asked, values }),
+      askTogether,
       leave: (...questions) => void left.push(...questions),
     });
     await send(COMMIT);

@@ -84,7 +84,7 @@ describe('what is asked every second, or before every opening', () => {
     'what was in blocks that are gone': [SETTLED_IN.named, { wallet: WALLET, numbers: [ROWS], hashes: ['0x'], nonce: ROWS - 64 }],
     'unanswered requests': [UNRECLAIMED.named, { triedBefore: 0, now: 5_000 }],
     'cancels that are due, tried before or not': [TAKE_DUE, { now: 5_000, againAt: 6_000 }],
-    "the day's loss": [countFor(['maxDailyLossUsd']), { trader: TRADER, day: (ROWS - 100) * 1000 }],
+    "the day's loss": [countFor(['maxDailyLossUsd']).named, { trader: TRADER, day: (ROWS - 100) * 1000 }],
   };
 
   it.each(Object.keys(statements))('%s: is found by an index, however long the past is', async (name) => {
