@@ -116,5 +116,23 @@ describe('a request costs the database', () => {
       expect(JSON.stringify(answers).split('"resting"')).toHaveLength(BOT_ORDERS + 1);
       expect(tripsTo(ITS_TABLES, proxy.roundTrips())).toBeLessThan(2 * BOT_ORDERS);
     });
+
+    it('three more where rules bind: one locks and reads them, one counts, one places', async () => {
+      const { rules } = sandbox.gateway.store;
+      await rules.put({ chain: '*', trader: '*', rules: { dailyTransactions: 1_000 }, updatedAt: Date.now() });
+      try {
+        await place();
+        proxy.roundTrips();
+        for (let count = 0; count < BOT_ORDERS; count += 1) expect(JSON.stringify(await place())).toContain('"resting"');
+        const asked = proxy.roundTrips();
+        const isCount = (text: string): boolean => /relay_jobs/.test(text) && /exists \(select from relay_jobs job/.test(text);
+        expect(tripsTo(/^begin[^]*pg_advisory_xact_lock[^]*relay_rules/, asked)).toBe(BOT_ORDERS);
+        expect(asked.filter((text) => isCount(text) && !text.includes('insert into'))).toHaveLength(BOT_ORDERS);
+        // The first finds that there are rules and stores nothing.
+        expect(tripsTo(/insert into relay_jobs/, asked)).toBe(2 * BOT_ORDERS);
+      } finally {
+        await rules.remove('*', '*');
+      }
+    });
   });
 });
