@@ -220,8 +220,8 @@ async function placeLocked(ask: AskWithin, placing: Placing, guard: OpeningGuard
   const placed = { asked: statements.place, values };
   if (guard === null) return (await ask<PlaceRow>(locked, placed))[0];
   const [around] = await ask<AroundRow & { readonly rules: string | null }>(locked, { asked: READ_RULES, values: aroundValues(draft) });
-  const isChecked = around?.known === null && around.unsent < draft.maxUnsent;
-  if (isChecked) await guardOpening(ask, whoseOf(draft), guard, around.rules);
+  if (around === undefined) throw new Error('the database says nothing of the rules for an order');
+  if (around.known === null && around.unsent < draft.maxUnsent) await guardOpening(ask, whoseOf(draft), guard, around.rules);
   return (await ask<PlaceRow>(placed))[0];
 }
 
