@@ -12,7 +12,6 @@ const { diamond, chainId } = chainBySlug(CHAIN);
 const USDC = 3;
 const NOBODY: Address = '0x0000000000000000000000000000000000000000';
 const PRICE_UNIT = 10n ** 10n;
-const MINED_WITHIN_MS = 120_000;
 /** Dollars. However many there are, their orders rest well below the market. */
 const RAW_PRICES = { lowest: 30_000, count: 20_000 } as const;
 
@@ -37,7 +36,6 @@ export function createNode(rpcUrl: string) {
       await eventually(
         () => nonceOf(address),
         (nonce) => nonce >= count,
-        MINED_WITHIN_MS,
       );
     },
   };

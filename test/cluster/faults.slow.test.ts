@@ -55,7 +55,7 @@ const FILLED = { response: { data: { statuses: [{ filled: { totalSz: '0.01' } }]
 
 async function expectEverythingInOrder(): Promise<void> {
   await expectRelayInvariants(cluster.purse, { slug: CLUSTER_CHAIN, store: cluster.books.store.relay });
-  await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, bot.trader, 30_000);
+  await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, bot.trader);
 }
 
 const readyStatus = async (member: Member): Promise<number> => (await fetch(`${member.url()}/ready`)).status;
@@ -124,7 +124,6 @@ describe('two replicas', () => {
     await eventually(
       () => readyStatus(owner),
       (status) => status === 503,
-      10_000,
     );
     const { ms } = await untilOwned(cluster, 'lane', other);
     await untilOwned(cluster, 'follower', other);
@@ -189,10 +188,10 @@ describe('two replicas', () => {
       );
     await eventually(journalCursors, (cursors) => cursors.length >= sent);
     const all = await journalCursors();
-    await until(() => client.cursors.length >= all.length, 20_000);
+    await until(() => client.cursors.length >= all.length);
     expect(client.cursors).toEqual(all);
     expect(client.codes).toContain(1012);
     await client.stop();
-    await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, agent.trader, 30_000);
+    await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, agent.trader);
   }, 240_000);
 });

@@ -120,7 +120,6 @@ describe('the journal of an account', () => {
       const page = await eventually(
         () => reader.events(`?after=${read.at(-1)?.cursor ?? 0}&limit=500`, url),
         ({ data, status }) => status === 200 && read.filter(isOpening).length + data.filter(isOpening).length === count,
-        30_000,
       );
       read.push(...page.data);
     };

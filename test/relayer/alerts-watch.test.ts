@@ -47,14 +47,10 @@ const openKinds = async (): Promise<AlertKind[]> => (await sandbox.gateway.store
 /** Lets checks come due until they have found it, or found it gone. */
 async function passUntil(clock: ManualClock, holds: (kinds: readonly AlertKind[]) => boolean): Promise<number> {
   const since = clock.now();
-  await eventually(
-    async () => {
-      clock.advance(5_000);
-      return openKinds();
-    },
-    holds,
-    30_000,
-  );
+  await eventually(async () => {
+    clock.advance(5_000);
+    return openKinds();
+  }, holds);
   return clock.now() - since;
 }
 

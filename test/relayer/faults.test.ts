@@ -51,7 +51,7 @@ const statuses = (body: unknown) =>
 /** After every fault: nothing twice, nothing lost, every wei booked, and the bot sees what the chain holds. */
 async function expectWhole(bot: RelayedBot): Promise<void> {
   await expectRelayInvariants(purse, { slug: SLUG, store: relay() });
-  await expectViewEqualsChain(venue.gateway, SLUG, bot.trader, 20_000);
+  await expectViewEqualsChain(venue.gateway, SLUG, bot.trader);
 }
 
 const isSend = (body: unknown): boolean => JSON.stringify(body).includes('eth_sendRawTransaction');
@@ -170,7 +170,7 @@ describe('a bot whose relayer cannot send', () => {
         () => bot.trader.trades(),
         (trades) => trades.length === 1,
       );
-      await expectViewEqualsChain(asleep.gateway, SLUG, bot.trader, 20_000);
+      await expectViewEqualsChain(asleep.gateway, SLUG, bot.trader);
     } finally {
       await asleep.stop();
     }
@@ -185,7 +185,7 @@ describe('margin that the oracle never moved', () => {
       () => bot.trader.trades(),
       (trades) => trades.length === 1,
     );
-    await expectViewEqualsChain(venue.gateway, SLUG, bot.trader, 20_000);
+    await expectViewEqualsChain(venue.gateway, SLUG, bot.trader);
     const before = await bot.trader.usdc();
     chain.setOraclePolicy(null, { mode: 'hold' });
     const margin = { type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 50_000_000 };

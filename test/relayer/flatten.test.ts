@@ -64,7 +64,6 @@ const settled = (trader: ChainTrader, count: number) =>
   eventually(
     () => trader.trades(),
     (trades) => trades.length === count,
-    60_000,
   );
 
 /** What the relayer signed for a schedule of the trader. */

@@ -103,7 +103,6 @@ describe('a paused relayer', () => {
       await eventually(
         () => modeAt(beside),
         ({ mode }) => mode === 'paused',
-        5_000,
       );
       expect(await post(agent, RESTING, beside.url)).toMatchObject({ status: 'err', response: expect.stringContaining('the night') });
       const later = await startSecondGateway(sandbox, { relays: true });
@@ -111,7 +110,6 @@ describe('a paused relayer', () => {
         await eventually(
           () => modeAt(later),
           ({ mode }) => mode === 'paused',
-          10_000,
         );
         expect(await firstWallet(later.url)).toMatchObject({
           mode: 'paused',
@@ -124,7 +122,6 @@ describe('a paused relayer', () => {
       await eventually(
         () => sandbox.gateway.venues.get(CHAIN)?.relayer?.walletMode(relayer()).mode,
         (mode) => mode === 'running',
-        5_000,
       );
       expect(await post(agent, RESTING)).toMatchObject(RESTED);
     } finally {
@@ -296,7 +293,6 @@ describe('a rotation', () => {
     const moved = await eventually(
       async () => post(agent, RESTING, beside.url),
       (said) => (said as { status: string }).status === 'ok',
-      20_000,
     );
     expect(moved).toMatchObject(RESTED);
     expect(await assigned(trader)).toBe(next);

@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 const newAgent = (): Promise<AgentTrader> => newAgentTrader(gateway.front, chain);
-const viewEqualsChain = ({ trader }: AgentTrader) => expectViewEqualsChain(gateway.books, chain.definition.slug, trader, 30_000);
+const viewEqualsChain = ({ trader }: AgentTrader) => expectViewEqualsChain(gateway.books, chain.definition.slug, trader);
 const idOf = (order: Json): string => String(order['id']);
 const history = async (agent: AgentTrader): Promise<Json[]> =>
   (await agent.call('listOrderHistory', 'GET', `/account/${agent.trader.account.address}/orders/history?limit=100`)).body['data'] as Json[];

@@ -55,7 +55,7 @@ const isReady = () =>
     () => beside.get('/ready'),
     ({ status }) => status === 200,
   );
-const viewEqualsChain = () => expectViewEqualsChain(beside.gateway, chain.definition.slug, agent.trader, 30_000);
+const viewEqualsChain = () => expectViewEqualsChain(beside.gateway, chain.definition.slug, agent.trader);
 const idOf = (order: Json): string => String(order['id']);
 const answered = () =>
   eventually(

@@ -34,7 +34,6 @@ describe('the history of funding', () => {
     const [, [rates]] = await eventually(
       () => info.ask<[[string, [[string, { fundingRate: string }]]], ...unknown[]]>('predictedFundings').then(([first]) => first),
       ([, [[, { fundingRate }]]]) => Number(fundingRate) !== 0,
-      20_000,
     );
     const charged = Number(rates[1].fundingRate);
 

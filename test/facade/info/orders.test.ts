@@ -183,7 +183,6 @@ describe('what rests on chain', () => {
     await eventually(
       () => fills(trader),
       (found) => found.length === 1,
-      15_000,
     );
     await settle(trader);
     const attached = (await frontend(trader)).map(({ oid, triggerPx }) => ({ oid, triggerPx }));
@@ -197,7 +196,6 @@ describe('what rests on chain', () => {
     await eventually(
       () => fills(trader),
       (found) => found.length === 2,
-      15_000,
     );
     const [hit] = await fills(trader);
     const tp = children.find(({ triggerPx }) => triggerPx === '3300.0');
@@ -326,7 +324,6 @@ describe('fills', () => {
     await eventually(
       () => fills(trader),
       (found) => found.length === 3,
-      15_000,
     );
     const [closed, short, long] = await fills(trader);
     expect([long?.dir, short?.dir, closed?.dir]).toEqual(['Open Long', 'Open Short', 'Close Long']);
@@ -362,7 +359,6 @@ describe('fills', () => {
     const [liquidated] = await eventually(
       () => fills(trader),
       (found) => found.length === 2,
-      20_000,
     );
     expect(liquidated).toMatchObject({ dir: 'Close Long', liquidation: { liquidatedUser: lowerOf(trader), method: 'market' } });
     expect(Number(liquidated?.closedPnl)).toBeLessThan(0);

@@ -381,7 +381,6 @@ describe('limits of a connection', () => {
     await eventually(
       () => sandbox.log.entries.some(({ event, fields }) => event === 'facade.line-ended' && fields['reason'] === 'slow consumer'),
       (isGivenUp) => isGivenUp,
-      30_000,
     );
     clearInterval(feeding);
     tcp.destroy();

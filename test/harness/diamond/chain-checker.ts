@@ -26,15 +26,14 @@ interface View {
 }
 
 /**
- * The service's whole view of a trader against the chain's own state: they become equal within a moment, or the test fails. It is looked at
+ * The service's whole view of a trader against the chain's own state: they become equal, or the test fails. It is looked at
  * once the service has followed the chain to where it is now: half-way through a reorganisation little is left to differ.
  */
-export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, trader: ChainTrader, deadlineMs = 8_000): Promise<View> {
-  await followed(gateway, chain, trader, deadlineMs);
+export async function expectViewEqualsChain(gateway: Gateway, chain: ChainSlug, trader: ChainTrader): Promise<View> {
+  await followed(gateway, chain, trader);
   const { chains } = await eventually(
     () => compareView(gateway, chain, trader),
     ({ differences }) => differences.length === 0,
-    deadlineMs,
   );
   return chains;
 }
@@ -55,7 +54,7 @@ export async function compareView(gateway: Gateway, chain: ChainSlug, trader: Ch
   return { chains, differences };
 }
 
-async function followed(gateway: Gateway, chain: ChainSlug, { client }: ChainTrader, deadlineMs: number): Promise<void> {
+async function followed(gateway: Gateway, chain: ChainSlug, { client }: ChainTrader): Promise<void> {
   const head = await client.getBlockNumber();
   await eventually(
     async () => {
@@ -64,7 +63,6 @@ async function followed(gateway: Gateway, chain: ChainSlug, { client }: ChainTra
       return (await client.getBlock({ blockNumber: cursor.number }).catch(() => null))?.hash === cursor.hash;
     },
     (isThere) => isThere,
-    deadlineMs,
   );
 }
 

