@@ -15,7 +15,7 @@ let near: LeaseKeeper;
 
 const keeperAt = (url: string): LeaseKeeper =>
   createLeaseKeeper({
-    createClient: () => new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 4_000 }),
+    createClient: () => new pg.Client({ connectionString: url, connectionTimeoutMillis: 60_000, query_timeout: 4_000 }),
     clock: systemClock,
     log: createRecordedLog(),
   });
