@@ -26,17 +26,17 @@ interface Group {
 
 const order = (inMs = 100): Errand => ({ inMs, api: 'facade', kind: 'open' });
 
-const lostAnswers: Member = { kind: 'rpc-answer-lost', when: 'queued', forMs: 6_000, isHarsh: false, isEverywhere: true };
+const lostAnswers: Member = { kind: 'rpc-answer-lost', when: 'assigned', forMs: 6_000, isHarsh: false, isEverywhere: true };
 const notStored: Member = {
   kind: 'database-cut-at-answer',
-  when: 'queued',
+  when: 'assigned',
   forMs: 5_000,
   amount: 100,
   isHarsh: false,
   isEverywhere: true,
 };
-const lateReceipts: Member = { kind: 'rpc-late-receipts', when: 'queued', forMs: 36_000, isEverywhere: true };
-const invalid: Member = { kind: 'rpc-invalid', when: 'assigned', forMs: 3_000, isEverywhere: true };
+const lateReceipts: Member = { kind: 'rpc-late-receipts', when: 'assigned', forMs: 36_000, isEverywhere: true };
+const invalid: Member = { kind: 'rpc-invalid', when: 'assigned', forMs: 3_000, amount: 75, isEverywhere: true };
 const withdraws: Member = { kind: 'trader-withdraws', when: 'signed', forMs: 4_000 };
 /** The transactions of a job are in a block by then. */
 const MINED_MS = 4_600;
@@ -50,7 +50,7 @@ const GROUPS: readonly Group[] = [
     // Nonces that were skipped because of the count are used up by no-ops.
     reaches: ['job signed replaced'],
     faults: [
-      { kind: 'rpc-wrong-count', when: 'queued', forMs: 5_000, amount: 2, isEverywhere: true },
+      { kind: 'rpc-wrong-count', when: 'assigned', forMs: 5_000, amount: 2, isEverywhere: true },
       { ...notStored, afterMs: 5_000, forMs: 6_000 },
     ],
     errands: [order(), order(3_000)],

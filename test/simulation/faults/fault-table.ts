@@ -72,7 +72,7 @@ export const FAULT_TABLE = {
   ...FIRST_KINDS,
   // Up to longer than a used nonce is doubted.
   'rpc-late-receipts': { forMs: [2_000, 45_000], amount: [0, 0] },
-  'rpc-invalid': { forMs: [500, 10_000], amount: [0, 0] },
+  'rpc-invalid': { forMs: [500, 10_000], amount: [20, 80] },
   'branch-changes': { forMs: [2_000, 8_000], amount: [1, 20] },
   // The amount is how long it is silent before it refuses: longer than a request may stay open.
   'oracle-refuses-late': { forMs: [18_000, 28_000], amount: [13_500, 17_000] },

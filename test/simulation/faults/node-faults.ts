@@ -81,7 +81,7 @@ export function createNodeFaults({ random, request, drop, nameOf }: Parts): Node
       case 'rpc-late-receipts':
         return method === 'eth_getTransactionReceipt' ? { result: null } : ask();
       case 'rpc-invalid':
-        if (!isSend || random.chance(0.5)) return ask();
+        if (!isSend || !random.chance(fault.amount / 100)) return ask();
         // It may have passed on what it refuses.
         if (fault.isHarsh) await ask();
         return { error: { code: -32000, message: 'invalid sender' } };
