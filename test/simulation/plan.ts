@@ -156,14 +156,17 @@ function drawThird(plan: Plan, random: Random): Plan {
   const { at, faults, errands, replicas } = (isGroup ? drawGroup : drawMeeting)(random, plan);
   const asked = errands.map((errand, turn) => errandOf(errand, at, turn, random));
   const left = plan.faults.slice(0, isGroup ? LEFT_BESIDE_GROUP : LEFT_BESIDE_MEETING);
+  const all = [...left, ...faults].sort((a, b) => a.at - b.at);
   return {
     ...plan,
     replicas: plan.options.replicas ?? replicas,
     // Otherwise no wallet could be rotated.
-    wallets: faults.some(({ kind }) => kind === 'operator-rotates') ? 2 : plan.wallets,
+    wallets: all.some(({ kind }) => kind === 'operator-rotates') ? 2 : plan.wallets,
+    // The orders of a group have to be sent.
     dailyTransactions: isGroup ? 1_000 : plan.dailyTransactions,
+    dailyBudget: isGroup ? 'unlimited' : plan.dailyBudget,
     actions: [...plan.actions, ...asked].sort((a, b) => a.at - b.at),
-    faults: [...left, ...faults].sort((a, b) => a.at - b.at),
+    faults: all,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Random } from '../../fuzz/random.js';
-import { AWAITED, CAUSES, drawFaultOf, FAULT_KINDS, type Bounds, type Fault, type FaultKind } from './fault-table.js';
+import { AWAITED, CAUSES, DRAWN_LATER, drawFaultOf, FAULT_KINDS, type Bounds, type Fault, type FaultKind } from './fault-table.js';
 
 /** A fault of a group: what is not said is drawn. */
 interface Member extends Partial<Pick<Fault, 'when' | 'afterMs' | 'forMs' | 'amount' | 'isHarsh'>> {
@@ -154,9 +154,12 @@ const CAUSE_MS = [6_000, 10_000] as const;
 /** A statement may lead to these or to another state. */
 const NOT_SURE: ReadonlySet<string> = new Set(['unknown', 'accepted', 'blocked']);
 
+/** Kinds that are drawn nowhere else. */
+const LATER_SHARE = 0.35;
+
 /** Any kind in any state that seldom lasts, with what causes that state. */
 export function drawMeeting(random: Random, bounds: Bounds): DrawnGroup {
-  const kind = random.pick(FAULT_KINDS);
+  const kind = random.pick(random.chance(LATER_SHARE) ? DRAWN_LATER : FAULT_KINDS);
   const when = random.pick(AWAITED);
   const at = random.int(500 + CAUSE_EARLIER_MS, Math.max(500 + CAUSE_EARLIER_MS, bounds.busyMs - CAUSE_MS[1]));
   const fault: Fault = { ...drawFaultOf(kind, random, bounds), at, when, ...(NOT_SURE.has(when) && { isSure: true }) };

@@ -67,9 +67,8 @@ const FIRST_KINDS = {
   'operator-rules': { forMs: [1_000, 15_000], amount: [1, 3] },
 } as const satisfies Record<string, Row>;
 
-/** Every kind with its bounds. */
-export const FAULT_TABLE = {
-  ...FIRST_KINDS,
+/** Drawn by the third rules alone. */
+const LATER_KINDS = {
   // Up to longer than a used nonce is doubted.
   'rpc-late-receipts': { forMs: [2_000, 45_000], amount: [0, 0] },
   'rpc-invalid': { forMs: [500, 10_000], amount: [20, 80] },
@@ -82,9 +81,13 @@ export const FAULT_TABLE = {
   'wallet-used-elsewhere': { forMs: [0, 0], amount: [0, 0] },
 } as const satisfies Record<string, Row>;
 
+/** Every kind with its bounds. */
+export const FAULT_TABLE = { ...FIRST_KINDS, ...LATER_KINDS };
+
 export type FaultKind = keyof typeof FAULT_TABLE;
 export const FAULT_KINDS = Object.keys(FAULT_TABLE) as FaultKind[];
 const DRAWN_FIRST = Object.keys(FIRST_KINDS) as (keyof typeof FIRST_KINDS)[];
+export const DRAWN_LATER = Object.keys(LATER_KINDS) as (keyof typeof LATER_KINDS)[];
 
 /** Most of these last for milliseconds, so a fault at any time would seldom meet them. */
 export const AWAITED = LANE_STATES.filter((state) => state !== 'empty');
