@@ -40,7 +40,14 @@ const invalid: Member = { kind: 'rpc-invalid', when: 'assigned', forMs: 3_000, a
 const withdraws: Member = { kind: 'trader-withdraws', when: 'signed', forMs: 4_000 };
 /** The transactions of a job are in a block by then. */
 const MINED_MS = 4_600;
-const branch = (turn: number): Member => ({ kind: 'branch-changes', when: 'assigned', afterMs: MINED_MS + turn * 2_600, forMs: 2_000 });
+/** Deep enough for the block of the job. */
+const branch = (turn: number): Member => ({
+  kind: 'branch-changes',
+  when: 'assigned',
+  afterMs: MINED_MS + turn * 2_600,
+  forMs: 2_000,
+  amount: 8 + turn * 4,
+});
 const reorganisation: Member = { kind: 'reorganisation', when: 'assigned', afterMs: MINED_MS, amount: 8, isHarsh: true };
 
 const GROUPS: readonly Group[] = [
