@@ -3,7 +3,7 @@
  * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n; `--from` goes on after an
  * interruption. `--record file` adds a line for each run to a file, and skips runs that it has; `--sum file` (any number) prints what such
  * files show together. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
- * simulated time) set what is drawn otherwise, `--repeat 20` makes each run so often and
+ * simulated time) set what is drawn otherwise, `--rules` draws plans by earlier rules, `--repeat 20` makes each run so often and
  * compares the traces (otherwise every twentieth is made twice), `--trace file` writes the events of the last run.
  * `--sabotage all` breaks the build on purpose, once for each invariant, and counts the runs until it is noticed. Exit code 1: a violation was found.
  */
@@ -13,7 +13,7 @@ import { createCampaign, proveInvariants } from '../test/simulation/campaign.js'
 import { describeRecords, readRecords } from '../test/simulation/records.js';
 import { startSimulationServer } from '../test/simulation/database-server.js';
 import { FOUND_PLANS } from '../test/simulation/found-plans.js';
-import { cutPlan, drawPlan, type Plan } from '../test/simulation/plan.js';
+import { cutPlan, drawPlan, type Plan, type Rules } from '../test/simulation/plan.js';
 
 const { values } = parseArgs({
   options: {
@@ -24,6 +24,7 @@ const { values } = parseArgs({
     repeat: { type: 'string' },
     replicas: { type: 'string' },
     seconds: { type: 'string' },
+    rules: { type: 'string' },
     sabotage: { type: 'string' },
     trace: { type: 'string' },
     record: { type: 'string' },
@@ -39,6 +40,11 @@ function whole(name: string, text: string): number {
   return Number(text);
 }
 
+function rulesOf(text: string): Rules {
+  if (text !== '1' && text !== '2' && text !== '3') throw new Error('--rules must be 1, 2 or 3');
+  return Number(text) as Rules;
+}
+
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
 const seed = whole('seed', values.seed);
 const from = whole('from', values.from);
@@ -48,6 +54,7 @@ const minutes = values.minutes === undefined ? Infinity : whole('minutes', value
 const options = {
   areFaultsOff: values.calm,
   ...(values.replicas === undefined ? {} : { replicas: whole('replicas', values.replicas) }),
+  ...(values.rules === undefined ? {} : { rules: rulesOf(values.rules) }),
   ...(values.seconds === undefined ? {} : { runMs: whole('seconds', values.seconds) * 1_000 }),
 };
 

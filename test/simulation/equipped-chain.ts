@@ -27,7 +27,7 @@ export const BOT_KEYS = { facade: keysOf('facade'), native: keysOf('native') } a
 export const SECOND_WALLET = keyOf('second wallet of the relayer');
 
 /** A request that the oracle does not answer for so many blocks can be taken back. */
-const ORACLE_TIMEOUT_BLOCKS = 12;
+export const ORACLE_TIMEOUT_BLOCKS = 12;
 const TRIGGER_TIMEOUT_BLOCKS = 40;
 
 const FUNDS = { usdc: '100000', eth: '100' } as const;

@@ -1,8 +1,9 @@
 import { createRandom, type Random } from '../fuzz/random.js';
+import { drawGroup, drawMeeting, type Errand } from './faults/fault-groups.js';
 import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
 
 /** Streams of random numbers of one seed: a change of one does not move the others. */
-export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, bytes: 6, libraries: 7, second: 8 } as const;
+export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, bytes: 6, libraries: 7, second: 8, third: 9 } as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
 export interface Plan {
@@ -79,6 +80,8 @@ export function cutPlan({ seed, faults, actions, ...options }: Cutting): Plan {
   };
 }
 
+export type Rules = 1 | 2 | 3;
+
 export interface PlanOptions {
   /** Absent: drawn. */
   readonly replicas?: number;
@@ -86,11 +89,11 @@ export interface PlanOptions {
   /** Simulated time after the set-up. */
   readonly runMs?: number;
   /** The rules it is drawn by: a plan that showed a defect is drawn by those of its time. */
-  readonly rules?: 1 | 2;
+  readonly rules?: Rules;
 }
 
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 2 } = options;
+  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 3 } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -122,7 +125,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     actions,
     faults: faults.sort((a, b) => a.at - b.at),
   };
-  const drawnOn = rules === 1 ? plan : drawSecond(plan, createRandom(seed, STREAMS.second));
+  const second = rules === 1 ? plan : drawSecond(plan, createRandom(seed, STREAMS.second));
+  const drawnOn = rules === 3 ? drawThird(second, createRandom(seed, STREAMS.third)) : second;
   return areFaultsOff ? { ...drawnOn, faults: [] } : drawnOn;
 }
 
@@ -137,6 +141,40 @@ function drawSecond(plan: Plan, random: Random): Plan {
   const delayed = plan.faults.map((fault) => ({ ...fault, afterMs: random.chance(0.5) ? random.int(1, MOST_AFTER_MS) : 0 }));
   const causes = delayed.flatMap((fault) => causeOf(fault, random)).slice(0, MOST_FAULTS - delayed.length);
   return { ...plan, startsLate, msToMidnight, dailyBudget, actions, faults: [...delayed, ...causes].sort((a, b) => a.at - b.at) };
+}
+
+/** Share of the plans with a group of faults for rows that are seldom reached; in the others one fault more meets a state of a lane. */
+const GROUP_SHARE = 0.4;
+const LEFT_BESIDE_GROUP = 2;
+const LEFT_BESIDE_MEETING = 4;
+/** The first bot may have the second wallet. */
+const ERRAND_BOTS = { facade: [1, 2], native: [0, 1] } as const;
+
+/** What the third rules add, again from numbers of its own. Some of the faults make room for it. */
+function drawThird(plan: Plan, random: Random): Plan {
+  const isGroup = random.chance(GROUP_SHARE);
+  const { at, faults, errands, replicas } = (isGroup ? drawGroup : drawMeeting)(random, plan);
+  const asked = errands.map((errand, turn) => errandOf(errand, at, turn, random));
+  const left = plan.faults.slice(0, isGroup ? LEFT_BESIDE_GROUP : LEFT_BESIDE_MEETING);
+  const all = [...left, ...faults].sort((a, b) => a.at - b.at);
+  return {
+    ...plan,
+    replicas: plan.options.replicas ?? replicas,
+    // Otherwise no wallet could be rotated.
+    wallets: all.some(({ kind }) => kind === 'operator-rotates') ? 2 : plan.wallets,
+    // The orders of a group have to be sent.
+    dailyTransactions: isGroup ? 1_000 : plan.dailyTransactions,
+    dailyBudget: isGroup ? 'unlimited' : plan.dailyBudget,
+    actions: [...plan.actions, ...asked].sort((a, b) => a.at - b.at),
+    faults: all,
+  };
+}
+
+function errandOf({ inMs, api, kind }: Errand, at: number, turn: number, random: Random): ClientAction {
+  const [first, second] = ERRAND_BOTS[api];
+  // What follows on an order is done by its bot.
+  const bot = turn === 0 || kind === 'protect' ? first : second;
+  return { at: at + inMs, api, bot, kind, isBuy: random.chance(0.5), size: `0.0${random.int(1, 9)}`, choice: random.fraction() };
 }
 
 /** What the same bot does later: it comes back to an order that has expired, changes one that rests, guards a position and moves the guard. */

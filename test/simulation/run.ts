@@ -231,6 +231,7 @@ async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: 
     if (kind === 'close' || kind === 'close-twice') return native?.close(choose, times);
     if (kind === 'guard') return native?.guard(choose, guard);
     if (kind === 'amend') return native?.amend(choose, anotherPrice);
+    if (kind === 'protect') return native?.protect();
     if (kind === 'resume') return native?.resume(choose, isBuy);
     if (kind === 'abandon' && choose(2) === 1) return native?.rest({ isLong: isBuy, size, price, fate: 'left' });
     const fate = kind === 'abandon' ? 'left' : kind === 'starve' ? 'starved' : 'sent';

@@ -17,6 +17,8 @@ export interface NativeBot {
   /** A take profit or a stop loss as an order of its own. */
   guard(choose: (count: number) => number, options: { readonly isProfit: boolean; readonly distance: number }): Promise<void>;
   amend(choose: (count: number) => number, price: (isLong: boolean) => string): Promise<void>;
+  /** Gives its newest order that rests a stop loss, which the contract changes in place. */
+  protect(): Promise<void>;
   rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string; readonly fate?: Fate }): Promise<void>;
   cancel(choose: (count: number) => number): Promise<void>;
   close(choose: (count: number) => number, times: number): Promise<void>;
@@ -52,6 +54,8 @@ const PAUSE_MS = 700;
 const GWEI = 1_000_000_000n;
 /** A transaction with so much is mined and fails. */
 const STARVED_GAS = 90_000n;
+/** Share of the price at which the stop loss of a resting order lies. */
+const STOP_DISTANCE = 0.03;
 
 export function createNativeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): NativeBot {
   const { clock, chain, nodeUrl, urls, random, record } = around;
@@ -184,6 +188,13 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       if (chosen === undefined) return;
       const next = chosen.request.kind === 'guard' ? moved(chosen.price) : price(chosen.isLong);
       const answer = await call('updateOrder', 'PATCH', `/orders/${chosen.id}`, { price: next });
+      await send(note(chosen.request, answer).transaction, undefined);
+    },
+    async protect() {
+      const chosen = resting.findLast(({ request }) => request.kind === 'rest');
+      if (chosen === undefined) return;
+      const sl = String(Math.round(Number(chosen.price) * (chosen.isLong ? 1 - STOP_DISTANCE : 1 + STOP_DISTANCE)));
+      const answer = await call('updateOrder', 'PATCH', `/orders/${chosen.id}`, { sl });
       await send(note(chosen.request, answer).transaction, undefined);
     },
     async rest({ isLong, size, price, fate }) {

@@ -9,6 +9,8 @@ export interface Fault {
   readonly when: LaneState | null;
   /** Milliseconds between that moment and the fault. */
   readonly afterMs: number;
+  /** It waits on while no lane is in that state: a statement may lead to several states. */
+  readonly isSure?: boolean;
   readonly kind: FaultKind;
   readonly forMs: number;
   /** Index of the replica it concerns. */
@@ -29,8 +31,8 @@ interface Row {
   readonly amount: readonly [number, number];
 }
 
-/** Every kind with its bounds. */
-export const FAULT_TABLE = {
+/** The kinds of the first two rules. A plan is drawn from their order, so none is added or moved. */
+const FIRST_KINDS = {
   'rpc-error': { forMs: [500, 12_000], amount: [0, 0] },
   'rpc-silence': { forMs: [500, 12_000], amount: [0, 0] },
   'rpc-stale-head': { forMs: [2_000, 15_000], amount: [1, 8] },
@@ -65,14 +67,39 @@ export const FAULT_TABLE = {
   'operator-rules': { forMs: [1_000, 15_000], amount: [1, 3] },
 } as const satisfies Record<string, Row>;
 
+/** Drawn by the third rules alone. */
+const LATER_KINDS = {
+  // Up to longer than a used nonce is doubted.
+  'rpc-late-receipts': { forMs: [2_000, 45_000], amount: [0, 0] },
+  'rpc-invalid': { forMs: [500, 10_000], amount: [20, 80] },
+  'branch-changes': { forMs: [2_000, 8_000], amount: [1, 20] },
+  // The amount is how long it is silent before it refuses: longer than a request may stay open.
+  'oracle-refuses-late': { forMs: [18_000, 28_000], amount: [13_500, 17_000] },
+  'requests-taken-back': { forMs: [14_000, 28_000], amount: [0, 0] },
+  'database-cut-at-answer': { forMs: [1_000, 36_000], amount: [50, 100] },
+  'trader-withdraws': { forMs: [2_000, 10_000], amount: [0, 0] },
+  'wallet-used-elsewhere': { forMs: [0, 0], amount: [0, 0] },
+} as const satisfies Record<string, Row>;
+
+/** Every kind with its bounds. */
+export const FAULT_TABLE = { ...FIRST_KINDS, ...LATER_KINDS };
+
 export type FaultKind = keyof typeof FAULT_TABLE;
 export const FAULT_KINDS = Object.keys(FAULT_TABLE) as FaultKind[];
+const DRAWN_FIRST = Object.keys(FIRST_KINDS) as (keyof typeof FIRST_KINDS)[];
+export const DRAWN_LATER = Object.keys(LATER_KINDS) as (keyof typeof LATER_KINDS)[];
 
 /** Most of these last for milliseconds, so a fault at any time would seldom meet them. */
-const AWAITED = LANE_STATES.filter((state) => state !== 'empty');
+export const AWAITED = LANE_STATES.filter((state) => state !== 'empty');
 
-export function drawFault(random: Random, { replicas, busyMs }: { readonly replicas: number; readonly busyMs: number }): Fault {
-  const kind = random.pick(FAULT_KINDS);
+export interface Bounds {
+  readonly replicas: number;
+  readonly busyMs: number;
+}
+
+export const drawFault = (random: Random, bounds: Bounds): Fault => drawFaultOf(random.pick(DRAWN_FIRST), random, bounds);
+
+export function drawFaultOf(kind: FaultKind, random: Random, { replicas, busyMs }: Bounds): Fault {
   const { forMs, amount } = FAULT_TABLE[kind];
   return {
     at: random.int(500, busyMs),
@@ -87,7 +114,7 @@ export function drawFault(random: Random, { replicas, busyMs }: { readonly repli
 }
 
 /** What brings a lane into a state that it seldom has: the fee is above the relayer's limit, or the node's answer does not arrive. */
-const CAUSES: Partial<Record<LaneState, Pick<Fault, 'kind' | 'amount'>>> = {
+export const CAUSES: Partial<Record<LaneState, Pick<Fault, 'kind' | 'amount'>>> = {
   blocked: { kind: 'fee-spike', amount: 60 },
   unknown: { kind: 'rpc-answer-lost', amount: 0 },
 };

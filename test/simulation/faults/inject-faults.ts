@@ -8,7 +8,8 @@ import { ask } from '../clients/http-client.js';
 import type { TripFault } from '../database-gate.js';
 import type { StatementReading } from '../statement-reading.js';
 import type { Plan } from '../plan.js';
-import { BOT_KEYS } from '../equipped-chain.js';
+import { BOT_KEYS, SECOND_WALLET } from '../equipped-chain.js';
+import { createChainFaults } from './chain-faults.js';
 import { answerTwice } from './oracle-twice.js';
 import { createSimulatedClock } from '../simulated-clock.js';
 import type { World } from '../world.js';
@@ -25,6 +26,8 @@ export interface FaultState {
   failures(): readonly string[];
   /** `fault kind state`: each state in which a lane was when a fault began. */
   met(): readonly string[];
+  /** Hashes of transactions with a key of the relayer that it did not send. */
+  foreign(): ReadonlySet<string>;
 }
 
 /** Takes effect at once; returns what takes it back. Null: it could not take effect. */
@@ -67,6 +70,8 @@ export function injectFaults(
   function tripFate(fault: Fault, owner: string, statements: readonly StatementReading[]): TripFault {
     if (owner !== replicaName(fault.replica)) return 'none';
     if (fault.kind === 'database-slow') return { delayMs: fault.amount };
+    if (fault.kind === 'database-cut-at-answer' && !statements.some(({ leadsTo }) => leadsTo === 'accepted' || leadsTo === 'unknown'))
+      return 'none';
     if (!statements.some(({ belongsToWrite }) => belongsToWrite) || !random.chance(fault.amount / 100)) return 'none';
     if (fault.kind === 'database-serialisation') return 'serialisation';
     return fault.isHarsh ? 'cut-after' : 'cut-before';
@@ -93,6 +98,8 @@ export function injectFaults(
       .finally(() => work.delete(done));
     work.add(done);
   };
+
+  const onChain = createChainFaults({ chain, random, wallets, sent: nodeFaults.sent, track });
 
   const startAgain = (fault: Fault): void => track(world.start(replicaName(fault.replica)));
 
@@ -130,6 +137,8 @@ export function injectFaults(
     'rpc-forgets': inNode,
     'rpc-answer-lost': inNode,
     'rpc-underpriced': inNode,
+    'rpc-late-receipts': inNode,
+    'rpc-invalid': inNode,
     async 'mining-stops'() {
       await controls.pauseMining(true);
       return () => controls.pauseMining(false);
@@ -138,19 +147,39 @@ export function injectFaults(
       await controls.setBaseFee(amount);
       return () => controls.setBaseFee(USUAL_BASE_FEE_GWEI);
     },
-    async reorganisation({ amount, isHarsh }) {
-      try {
-        await controls.reorg(amount, isHarsh);
-      } catch (error) {
-        if (!(error instanceof RangeError)) throw error;
-        return null;
-      }
+    reorganisation: async ({ amount, isHarsh }) => ((await isPossible(controls.reorg(amount, isHarsh))) ? () => undefined : null),
+    async 'branch-changes'({ amount, isHarsh }) {
+      if (!(await isPossible(onChain.changeBranch(amount, isHarsh)))) return null;
+      return () => isHarsh && onChain.delegateAgain();
+    },
+    async 'wallet-used-elsewhere'({ isHarsh }) {
+      await onChain.useElsewhere(isHarsh && wallets.length > 1 ? SECOND_WALLET : venue.sandbox.controls.accounts.relayer.privateKey);
       return () => undefined;
+    },
+    async 'trader-withdraws'() {
+      await onChain.withdraw();
+      return () => onChain.delegateAgain();
     },
     'oracle-silent': oracle(() => ({ mode: 'hold' })),
     'oracle-late': oracle(({ amount }) => ({ mode: 'auto', delayMs: amount })),
     'oracle-refuses': oracle(() => ({ mode: 'reject' })),
     'oracle-twice': () => answerTwice(world),
+    'oracle-refuses-late'({ amount }) {
+      controls.setOraclePolicy(null, { mode: 'hold' });
+      const stop = clock.after(amount, () => controls.setOraclePolicy(null, { mode: 'reject' }));
+      return () => {
+        stop();
+        controls.resetOracle();
+      };
+    },
+    'requests-taken-back'() {
+      controls.setOraclePolicy(null, { mode: 'hold' });
+      const stop = onChain.takeBackRequests();
+      return () => {
+        stop();
+        controls.resetOracle();
+      };
+    },
     'price-gap'({ amount }) {
       prices.jump(0, String(START_PRICE + (START_PRICE * amount) / 100));
       return () => undefined;
@@ -166,6 +195,7 @@ export function injectFaults(
       return count === 0 ? null : () => undefined;
     },
     'database-cut-in-trip': inTrips,
+    'database-cut-at-answer': inTrips,
     'database-serialisation': inTrips,
     'database-slow': inTrips,
     async 'database-failover'() {
@@ -243,9 +273,10 @@ export function injectFaults(
   const timers = scheduler.lane('world', 'world/faults');
   /** Faults that wait for a state. */
   const armed = new Set<Fault>();
-  const beginArmed = async (fault: Fault): Promise<void> => {
-    armed.delete(fault);
+  const beginArmed = async (fault: Fault, isLast = false): Promise<void> => {
     const states = await laneStates(world);
+    if (fault.isSure === true && !isLast && fault.when !== null && !states.includes(fault.when)) return;
+    armed.delete(fault);
     track(begin(fault, states));
   };
   gate.watchStates(async (state) => {
@@ -258,7 +289,7 @@ export function injectFaults(
     timers.schedule(fault.at, 'fault', () => {
       if (fault.when === null) return beginArmed(fault);
       armed.add(fault);
-      timers.schedule(from + plan.busyMs - scheduler.now(), 'fault', () => (armed.has(fault) ? beginArmed(fault) : undefined));
+      timers.schedule(from + plan.busyMs - scheduler.now(), 'fault', () => (armed.has(fault) ? beginArmed(fault, true) : undefined));
       return undefined;
     });
 
@@ -275,7 +306,19 @@ export function injectFaults(
     applied: () => applied,
     failures: () => failures,
     met: () => met,
+    foreign: () => onChain.foreign,
   };
+}
+
+/** False: the chain is not long enough for it. */
+async function isPossible(reorganisation: Promise<unknown>): Promise<boolean> {
+  try {
+    await reorganisation;
+    return true;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return false;
+  }
 }
 
 const STATES = `

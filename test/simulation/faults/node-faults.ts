@@ -1,4 +1,5 @@
 import type { RpcAnswer } from '../../../sandbox/chain/engine.js';
+import type { Hex } from '../../../core/types.js';
 import type { Random } from '../../fuzz/random.js';
 import type { NodeFault } from '../venue.js';
 import type { Fault } from './fault-table.js';
@@ -8,6 +9,8 @@ export interface NodeFaults {
   readonly fault: NodeFault;
   begin(fault: Fault): void;
   end(fault: Fault): void;
+  /** Every signed transaction that has left a replica. */
+  readonly sent: ReadonlySet<Hex>;
 }
 
 type Ask = () => Promise<RpcAnswer>;
@@ -26,6 +29,7 @@ const hex = (value: number): string => `0x${Math.max(0, value).toString(16)}`;
 
 export function createNodeFaults({ random, request, drop, nameOf }: Parts): NodeFaults {
   const active = new Set<Fault>();
+  const sent = new Set<Hex>();
 
   /** As a node sees the chain that is some blocks behind. */
   async function stale(behind: number, method: string, params: readonly unknown[], ask: Ask): Promise<RpcAnswer> {
@@ -74,6 +78,13 @@ export function createNodeFaults({ random, request, drop, nameOf }: Parts): Node
         return isSend && (fault.isHarsh || random.chance(0.5))
           ? { error: { code: -32000, message: 'replacement transaction underpriced' } }
           : ask();
+      case 'rpc-late-receipts':
+        return method === 'eth_getTransactionReceipt' ? { result: null } : ask();
+      case 'rpc-invalid':
+        if (!isSend || !random.chance(fault.amount / 100)) return ask();
+        // It may have passed on what it refuses.
+        if (fault.isHarsh) await ask();
+        return { error: { code: -32000, message: 'invalid sender' } };
       default:
         return ask();
     }
@@ -82,7 +93,9 @@ export function createNodeFaults({ random, request, drop, nameOf }: Parts): Node
   return {
     begin: (fault) => void active.add(fault),
     end: (fault) => void active.delete(fault),
+    sent,
     fault(replica, method, params, ask) {
+      if (method === 'eth_sendRawTransaction') sent.add(params[0] as Hex);
       const own = [...active].filter((fault) => nameOf(fault) === replica);
       return own.reduce<Ask>((inner, fault) => () => apply(fault, method, params, inner), ask)();
     },

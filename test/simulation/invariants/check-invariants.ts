@@ -1,5 +1,5 @@
 import { venueOf, type Gateway } from '../../../core/gateway.js';
-import { SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
+import { hasTakenBlocksBack, SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
 import { noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
 import { streamsEqualJournal } from './streams.js';
 import {
@@ -68,8 +68,9 @@ export async function checkInvariants(evidence: Evidence): Promise<Violation[]> 
 /** Resolves with how long a lane was still blocked. When nothing is left to do, no more blocks come: what is compared then stands still. */
 async function untilAtRest(evidence: Evidence): Promise<number> {
   const { scheduler, venue } = evidence.world;
-  // A lane notices with the next blocks that the block of a finished job is gone.
-  if (evidence.faults.applied().includes('reorganisation')) await scheduler.runUntil(scheduler.now() + REOPENED_WITHIN_MS);
+  // A lane notices with the next blocks that the block of a finished job is gone, or that one which it has given up is in a block.
+  const isUnsettled = hasTakenBlocksBack(evidence.faults) || evidence.faults.applied().includes('rpc-late-receipts');
+  if (isUnsettled) await scheduler.runUntil(scheduler.now() + REOPENED_WITHIN_MS);
   const [chain] = venue.sandbox.controls.chains;
   const since = scheduler.now();
   let blockedMs = 0;

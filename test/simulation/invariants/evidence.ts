@@ -24,6 +24,10 @@ export interface Evidence {
 /** Returns a sentence for each thing that does not hold. */
 export type Invariant = (evidence: Evidence) => Promise<readonly string[]> | readonly string[];
 
+/** Some blocks of the run are no longer on the chain. */
+export const hasTakenBlocksBack = (faults: FaultState): boolean =>
+  faults.applied().some((kind) => kind === 'reorganisation' || kind === 'branch-changes');
+
 export function livingGateway({ replicas }: World): Gateway {
   for (const replica of replicas.values()) {
     const gateway = replica.gateway();

@@ -2,7 +2,7 @@ import { chainTrader } from '../../harness/traders/chain-trader.js';
 import { compareView } from '../../harness/diamond/chain-checker.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { ClientRequest } from '../clients/surroundings.js';
-import { livingGateway, show, SLUG, type Invariant } from './evidence.js';
+import { hasTakenBlocksBack, livingGateway, show, SLUG, type Invariant } from './evidence.js';
 
 interface OrderRow {
   readonly id: string;
@@ -65,7 +65,7 @@ const REPEATED = /nonce/i;
 export const answersHold: Invariant = async ({ world, bots, faults }) => {
   const rows = await world.gate.read<OrderRow>(ORDERS);
   const exchange = new Set((await world.gate.read<{ oid: string }>('select oid::text from exchange_orders')).map(({ oid }) => oid));
-  const areBlocksFinal = !faults.applied().includes('reorganisation');
+  const areBlocksFinal = !hasTakenBlocksBack(faults);
   return bots.record.requests.flatMap((request) => judge(request, rows, { exchange, areBlocksFinal }));
 };
 

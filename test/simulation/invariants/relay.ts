@@ -64,8 +64,11 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
   const due = new Map<string, number>();
   for (const { hash, input, nonce, from } of sent) {
     const job = byHash.get(hash);
+    const expected = due.get(from) ?? Number(nonce);
+    due.set(from, expected + 1);
+    if (Number(nonce) !== expected) complaints.push(`nonce ${Number(nonce)} of ${from} follows where ${expected} was due`);
     if (job === undefined) {
-      complaints.push(`transaction ${hash} belongs to no job`);
+      if (!evidence.faults.foreign().has(hash)) complaints.push(`transaction ${hash} belongs to no job`);
       continue;
     }
     if (used.has(job.id)) complaints.push(`job ${job.id} has two transactions in blocks: ${used.get(job.id)} and ${hash}`);
@@ -73,9 +76,6 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
     if (job.mined?.hash !== hash) complaints.push(`job ${job.id} (${job.state}) does not know that ${hash} is in a block`);
     if (input !== '0x' && inputs.has(input)) complaints.push(`the call of job ${job.id} was also made by job ${inputs.get(input)}`);
     inputs.set(input, job.id);
-    const expected = due.get(from) ?? Number(nonce);
-    due.set(from, expected + 1);
-    if (Number(nonce) !== expected) complaints.push(`nonce ${Number(nonce)} of ${from} follows where ${expected} was due`);
   }
   for (const job of jobs)
     if (job.mined !== null && !sent.some(({ hash }) => hash === job.mined?.hash))
@@ -83,9 +83,11 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
   return complaints;
 };
 
-/** What the chain took from the wallet is what the ledger says, to the wei. */
+const sumOfCosts = (sent: readonly Sent[]): bigint => sent.reduce((sum, { cost }) => sum + cost, 0n);
+
+/** What the chain took from the wallet for the relayer is what the ledger says, to the wei. */
 export const ledgerEqualsBalance: Invariant = async (evidence) => {
-  const { world, bots } = evidence;
+  const { world, bots, faults } = evidence;
   const [chain] = world.venue.sandbox.controls.chains;
   const sent = await sentOnChain(evidence);
   const sumOf = async (table: string, wallet: string): Promise<bigint> => {
@@ -95,10 +97,12 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   const complaints: string[] = [];
   for (const { wallet, balance } of bots.relayerWallets) {
     const spent = balance - BigInt((await chain?.request('eth_getBalance', [wallet, 'latest'])) as string);
-    const onChain = sent.filter(({ from }) => from.toLowerCase() === wallet).reduce((sum, { cost }) => sum + cost, 0n);
+    const own = sent.filter(({ from }) => from.toLowerCase() === wallet);
+    const foreign = sumOfCosts(own.filter(({ hash }) => faults.foreign().has(hash)));
+    const onChain = sumOfCosts(own) - foreign;
     const [costs, totals] = [await sumOf('relay_costs', wallet), await sumOf('relay_cost_totals', wallet)];
-    if (![onChain, costs, totals].every((figure) => figure === spent))
-      complaints.push(`the figures of the gas ledger of ${wallet} differ: ${show({ spent, onChain, costs, totals })}`);
+    if (![onChain, costs, totals].every((figure) => figure === spent - foreign))
+      complaints.push(`the figures of the gas ledger of ${wallet} differ: ${show({ spent, foreign, onChain, costs, totals })}`);
   }
   return complaints;
 };

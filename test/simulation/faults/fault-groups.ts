@@ -1,0 +1,182 @@
+import type { Random } from '../../fuzz/random.js';
+import { AWAITED, CAUSES, DRAWN_LATER, drawFaultOf, FAULT_KINDS, type Bounds, type Fault, type FaultKind } from './fault-table.js';
+
+/** A fault of a group: what is not said is drawn. */
+interface Member extends Partial<Pick<Fault, 'when' | 'afterMs' | 'forMs' | 'amount' | 'isHarsh'>> {
+  readonly kind: FaultKind;
+  /** It concerns every replica: which of them sends is not known beforehand. */
+  readonly isEverywhere?: boolean;
+}
+
+/** What a client does for it: an order of the facade goes through the relayer's first wallet. */
+export interface Errand {
+  /** Milliseconds after the group begins. */
+  readonly inMs: number;
+  readonly api: 'facade' | 'native';
+  readonly kind: string;
+}
+
+interface Group {
+  /** Rows of the transition tables that chance alone does not reach. */
+  readonly reaches: readonly string[];
+  readonly faults: readonly Member[];
+  readonly errands: readonly Errand[];
+  readonly needsReplicas?: number;
+}
+
+const order = (inMs = 100): Errand => ({ inMs, api: 'facade', kind: 'open' });
+
+const lostAnswers: Member = { kind: 'rpc-answer-lost', when: 'assigned', forMs: 6_000, isHarsh: false, isEverywhere: true };
+const notStored: Member = {
+  kind: 'database-cut-at-answer',
+  when: 'assigned',
+  forMs: 5_000,
+  amount: 100,
+  isHarsh: false,
+  isEverywhere: true,
+};
+const lateReceipts: Member = { kind: 'rpc-late-receipts', when: 'assigned', forMs: 36_000, isEverywhere: true };
+const invalid: Member = { kind: 'rpc-invalid', when: 'assigned', forMs: 3_000, amount: 75, isEverywhere: true };
+const withdraws: Member = { kind: 'trader-withdraws', when: 'signed', forMs: 4_000 };
+/** The transactions of a job are in a block by then. */
+const MINED_MS = 4_600;
+/** Deep enough for the block of the job. */
+const branch = (turn: number): Member => ({
+  kind: 'branch-changes',
+  when: 'assigned',
+  afterMs: MINED_MS + turn * 2_600,
+  forMs: 2_000,
+  amount: 8 + turn * 4,
+});
+const reorganisation: Member = { kind: 'reorganisation', when: 'assigned', afterMs: MINED_MS, amount: 8, isHarsh: true };
+
+const GROUPS: readonly Group[] = [
+  { reaches: ['job unknown reverted'], faults: [lostAnswers, withdraws], errands: [order()] },
+  { reaches: ['job signed reverted'], faults: [notStored, withdraws], errands: [order()] },
+  {
+    // Nonces that were skipped because of the count are used up by no-ops.
+    reaches: ['job signed replaced'],
+    faults: [
+      { kind: 'rpc-wrong-count', when: 'assigned', forMs: 5_000, amount: 2, isEverywhere: true },
+      { ...notStored, afterMs: 5_000, forMs: 6_000 },
+    ],
+    errands: [order(), order(3_000)],
+  },
+  { reaches: ['job unknown replaced'], faults: [lostAnswers, { ...invalid, forMs: 5_000 }], errands: [order()] },
+  { reaches: ['job replaced unknown'], faults: [invalid, reorganisation], errands: [order()] },
+  { reaches: ['job reverted unknown'], faults: [withdraws, reorganisation], errands: [order()] },
+  {
+    reaches: ['job mined replaced', 'job replaced mined', 'job replaced reverted', 'job reverted replaced'],
+    faults: [{ ...invalid, isHarsh: true }, ...[0, 1, 2, 3].map(branch)],
+    errands: [order()],
+  },
+  { reaches: ['job mined reverted', 'job reverted mined'], faults: [0, 1, 2].map(branch), errands: [order(), order(400)] },
+  {
+    // The block of the other transaction is taken back after the job was given up, and a later job needs the nonce before its own.
+    reaches: ['job unknown refused', 'job refused unknown'],
+    faults: [
+      { kind: 'wallet-used-elsewhere', when: 'signed', isHarsh: false },
+      { kind: 'mining-stops', when: 'signed', afterMs: 1_200, forMs: 32_000 },
+      { kind: 'reorganisation', when: 'signed', afterMs: 34_000, amount: 5, isHarsh: true },
+    ],
+    errands: [order(), order(35_000), order(37_000)],
+  },
+  { reaches: ['job accepted refused'], faults: [{ kind: 'wallet-used-elsewhere', when: 'accepted', isHarsh: false }], errands: [order()] },
+  { reaches: ['job refused mined'], faults: [lateReceipts], errands: [order(), order(2_000)] },
+  { reaches: ['job refused reverted'], faults: [lateReceipts, withdraws], errands: [order()] },
+  { reaches: ['job refused replaced'], faults: [lateReceipts, invalid], errands: [order()] },
+  {
+    reaches: ['job signed refused'],
+    faults: [
+      { ...lateReceipts, forMs: 37_000 },
+      { ...notStored, forMs: 33_500 },
+    ],
+    errands: [order()],
+  },
+  {
+    // A replica that has lost its lease learns last that its node has not answered.
+    reaches: ['job accepted unknown'],
+    faults: [
+      { kind: 'rpc-answer-lost', when: 'assigned', forMs: 6_000, isHarsh: true },
+      { kind: 'mining-stops', when: 'assigned', forMs: 7_000 },
+      { kind: 'database-cut', when: 'signed', afterMs: 80, amount: 12 },
+    ],
+    errands: [order()],
+    needsReplicas: 2,
+  },
+  {
+    reaches: ['order timed_out refused'],
+    faults: [{ kind: 'oracle-refuses-late' }],
+    errands: [
+      { inMs: 300, api: 'native', kind: 'open' },
+      { inMs: 900, api: 'native', kind: 'open' },
+    ],
+  },
+  {
+    reaches: ['order pending withdrawn'],
+    faults: [{ kind: 'requests-taken-back' }],
+    errands: [{ inMs: 300, api: 'native', kind: 'open' }, order(600)],
+  },
+  {
+    reaches: ['order open amended'],
+    faults: [],
+    errands: [
+      { inMs: 100, api: 'native', kind: 'rest' },
+      { inMs: 5_000, api: 'native', kind: 'protect' },
+    ],
+  },
+];
+
+/** Faults with what clients do for them, from `at` on. */
+export interface DrawnGroup {
+  readonly at: number;
+  readonly faults: readonly Fault[];
+  readonly errands: readonly Errand[];
+  readonly replicas: number;
+}
+
+export function drawGroup(random: Random, bounds: Bounds): DrawnGroup {
+  const { faults, errands, needsReplicas = 1 } = random.pick(GROUPS);
+  const replicas = Math.max(bounds.replicas, needsReplicas);
+  const one = random.int(0, replicas - 1);
+  const drawn = faults.map(({ isEverywhere = false, ...said }) => ({
+    ...drawFaultOf(said.kind, random, bounds),
+    when: null,
+    ...said,
+    replica: isEverywhere ? null : one,
+  }));
+  const lastsMs = Math.max(0, ...drawn.map(({ afterMs, forMs }) => afterMs + forMs), ...errands.map(({ inMs }) => inMs));
+  const at = random.int(500, Math.max(500, bounds.busyMs - lastsMs - MEANWHILE_MS));
+  return { at, errands, replicas, faults: drawn.flatMap((fault) => onReplicas({ ...fault, at }, replicas)) };
+}
+
+/** For an order to get from its client to the relayer. */
+const MEANWHILE_MS = 3_000;
+
+const onReplicas = ({ replica, ...fault }: Omit<Fault, 'replica'> & { readonly replica: number | null }, replicas: number): Fault[] =>
+  replica === null ? Array.from({ length: replicas }, (_, each) => ({ ...fault, replica: each })) : [{ ...fault, replica }];
+
+const CAUSE_EARLIER_MS = 1_000;
+const CAUSE_MS = [6_000, 10_000] as const;
+/** A statement may lead to these or to another state. */
+const NOT_SURE: ReadonlySet<string> = new Set(['unknown', 'accepted', 'blocked']);
+
+/** Kinds that are drawn nowhere else. */
+const LATER_SHARE = 0.35;
+
+/** Any kind in any state that seldom lasts, with what causes that state. */
+export function drawMeeting(random: Random, bounds: Bounds): DrawnGroup {
+  const kind = random.pick(random.chance(LATER_SHARE) ? DRAWN_LATER : FAULT_KINDS);
+  const when = random.pick(AWAITED);
+  const at = random.int(500 + CAUSE_EARLIER_MS, Math.max(500 + CAUSE_EARLIER_MS, bounds.busyMs - CAUSE_MS[1]));
+  const fault: Fault = { ...drawFaultOf(kind, random, bounds), at, when, ...(NOT_SURE.has(when) && { isSure: true }) };
+  const cause = CAUSES[when];
+  const causes =
+    cause === undefined
+      ? []
+      : onReplicas(
+          { ...cause, at: at - CAUSE_EARLIER_MS, when: null, afterMs: 0, forMs: random.int(...CAUSE_MS), replica: null, isHarsh: false },
+          bounds.replicas,
+        );
+  return { at, faults: [fault, ...causes], errands: [order(), order(2_500)], replicas: bounds.replicas };
+}

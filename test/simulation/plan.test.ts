@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto';
+import { drawPlan, type Rules } from './plan.js';
+
+const SEEDS = 200;
+
+function digestOf(rules: Rules): string {
+  const digest = createHash('sha256');
+  for (let seed = 0; seed < SEEDS; seed += 1)
+    digest.update(JSON.stringify(drawPlan(seed, { rules }), (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value)));
+  return digest.digest('hex');
+}
+
+it.each([
+  [1, '4c89f5fed385eca1d07a39ee237da504ac12f9792a8034338c16298705657228'],
+  [2, 'a186d2e4451ee900733b9f328655d656f8b730969cf87eb111424f420059d379'],
+] as const)('draws by the rules %i what was drawn before there were others', (rules, digest) => {
+  expect(digestOf(rules)).toBe(digest);
+});
+
+it('leaves the number of replicas that was asked for, and every fault on one of them', () => {
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    expect(drawPlan(seed, { replicas: 1 }).replicas).toBe(1);
+    const { replicas, faults } = drawPlan(seed);
+    expect(faults.every(({ replica }) => replica < replicas)).toBe(true);
+  }
+});
+
+it('ends what groups of faults begin while clients still act', () => {
+  for (let seed = 0; seed < SEEDS; seed += 1) {
+    const { faults, actions, busyMs } = drawPlan(seed);
+    expect(faults.every(({ at }) => at >= 0 && at <= busyMs)).toBe(true);
+    expect(actions.every(({ at }) => at <= busyMs)).toBe(true);
+  }
+});
