@@ -58,11 +58,16 @@ const options = {
   ...(values.seconds === undefined ? {} : { runMs: whole('seconds', values.seconds) * 1_000 }),
 };
 
-const recorded = new Set(values.record === undefined ? [] : readRecords(values.record).map((record) => record.seed));
+const keyOf = (made: { readonly seed: number; readonly rules: Rules }): string => `${made.seed} by rules ${made.rules}`;
+const recorded = new Set(values.record === undefined ? [] : readRecords(values.record).map(keyOf));
+const found: readonly Plan[] = values.found ? FOUND_PLANS.map(cutPlan) : [];
 
 function* plans(): Generator<Plan> {
-  if (values.found) yield* FOUND_PLANS.map(cutPlan);
-  for (let run = from; run < from + runs; run += 1) if (!recorded.has(seed + run)) yield drawPlan(seed + run, options);
+  yield* found;
+  for (let run = from; run < from + runs; run += 1) {
+    const plan = drawPlan(seed + run, options);
+    if (!recorded.has(keyOf({ seed: plan.seed, rules: plan.options.rules }))) yield plan;
+  }
 }
 
 const MOST_BROKEN_RUNS = 1_000;
@@ -90,8 +95,8 @@ async function main(): Promise<boolean> {
     sabotage: values.sabotage ?? null,
     repeat: values.repeat === undefined ? null : whole('repeat', values.repeat),
     onLine: values.trace === undefined ? null : keepLine,
-    onRecord: (record) => {
-      if (values.record !== undefined) appendFileSync(values.record, `${JSON.stringify(record)}\n`);
+    onRecord: (record, plan) => {
+      if (values.record !== undefined && !found.includes(plan)) appendFileSync(values.record, `${JSON.stringify(record)}\n`);
     },
   });
   const end = performance.now() + minutes * 60_000;

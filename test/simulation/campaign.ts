@@ -24,7 +24,7 @@ export interface CampaignOptions {
   readonly repeat: number | null;
   readonly onLine: ((line: string, isNew: boolean) => void) | null;
   /** Called after each plan. */
-  readonly onRecord: (record: RunRecord) => void;
+  readonly onRecord: (record: RunRecord, plan: Plan) => void;
 }
 
 const PROGRESS_MS = 15_000;
@@ -72,6 +72,9 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
     return `${((runs / seconds) * 60).toFixed(1)} runs/min, ${processor} and ${Math.round(steps / Math.max(1, runs))} events per run`;
   }
 
+  const record = (plan: Plan, shown: Pick<RunRecord, 'runs' | 'failed' | 'reached'>): void =>
+    options.onRecord({ seed: plan.seed, rules: plan.options.rules, ...shown }, plan);
+
   async function fail(report: RunReport): Promise<void> {
     failed += 1;
     const { seed } = report.plan;
@@ -101,7 +104,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
         } catch (error) {
           failed += 1;
           write(`seed ${plan.seed}: the run itself failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-          options.onRecord({ seed: plan.seed, runs: turn, failed: 1, reached: {} });
+          record(plan, { runs: turn, failed: 1, reached: {} });
           return null;
         }
         hashes.add(report.hash);
@@ -119,7 +122,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
         write(`seed ${plan.seed}: ${hashes.size} different traces in ${repeat} runs`);
       } else if (repeat > 2) write(`seed ${plan.seed}: ${repeat} runs, one trace ${[...hashes][0]?.slice(0, 16)}`);
       if (report !== null && report.violations.length > 0) await fail(report);
-      options.onRecord({ seed: plan.seed, runs: repeat, failed: failed - failedBefore, reached: Object.fromEntries(rows) });
+      record(plan, { runs: repeat, failed: failed - failedBefore, reached: Object.fromEntries(rows) });
       if (runs % HANDLES_EVERY === 0) {
         globalThis.gc?.();
         memory.push(Math.round(process.memoryUsage().heapUsed / 2 ** 20));

@@ -9,7 +9,7 @@ export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, b
 export interface Plan {
   readonly seed: number;
   /** With these it was drawn. */
-  readonly options: PlanOptions;
+  readonly options: PlanOptions & { readonly rules: Rules };
   readonly replicas: number;
   readonly hasHeadSubscription: boolean;
   /** Share of messages that take longer than no time, and the longest of them in ms. */

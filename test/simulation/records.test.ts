@@ -9,8 +9,8 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const ROW = 'order prepared sent';
 const RECORDS: RunRecord[] = [
-  { seed: 1, runs: 2, failed: 0, reached: { [ROW]: 6 } },
-  { seed: 2, runs: 1, failed: 1, reached: { [ROW]: 5 } },
+  { seed: 1, rules: 3, runs: 2, failed: 0, reached: { [ROW]: 6 } },
+  { seed: 2, rules: 3, runs: 1, failed: 1, reached: { [ROW]: 5 } },
 ];
 
 describe('recorded runs', () => {

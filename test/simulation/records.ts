@@ -1,9 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describeCoverage } from './coverage.js';
+import type { Rules } from './plan.js';
 
 /** One line of a record file: what the runs of one seed showed. */
 export interface RunRecord {
   readonly seed: number;
+  /** The rules that its plan was drawn by. */
+  readonly rules: Rules;
   readonly runs: number;
   readonly failed: number;
   /** How often each row of the coverage table was reached. */

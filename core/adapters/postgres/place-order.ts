@@ -221,7 +221,9 @@ async function placeLocked(ask: AskWithin, placing: Placing, guard: OpeningGuard
   if (guard === null) return (await ask<PlaceRow>(locked, placed))[0];
   const [around] = await ask<AroundRow & { readonly rules: string | null }>(locked, { asked: READ_RULES, values: aroundValues(draft) });
   if (around === undefined) throw new Error('the database says nothing of the rules for an order');
-  if (around.known === null && around.unsent < draft.maxUnsent) await guardOpening(ask, whoseOf(draft), guard, around.rules);
+  // Decided here: what is in the way now may be gone for the next statement, which does not check the rules.
+  if (around.known !== null || around.unsent >= draft.maxUnsent) return { ...around, id: 0n, is_placed: false };
+  await guardOpening(ask, whoseOf(draft), guard, around.rules);
   return (await ask<PlaceRow>(placed))[0];
 }
 

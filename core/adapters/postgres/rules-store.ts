@@ -184,10 +184,11 @@ const MINUTE = `(
 /** Weight of a reverted transaction in the daily quota: it costs the relayer as much as any other, and its trader nothing. */
 const REVERTED_COUNTS = 10;
 
-/** Refused jobs cost nothing. */
+/** Refused jobs cost nothing. The range has an end for the same reason as above. */
 const SENT = `
   select coalesce(sum(case when state = 'reverted' then ${REVERTED_COUNTS} else 1 end), 0)::integer from relay_jobs
-  where chain = :chain and trader = :trader and created_at >= :day and state <> 'refused'`;
+  where chain = :chain and trader = :trader and state <> 'refused'
+    and created_at between cast(:day as bigint) and cast(:day as bigint) + ${2 * DAY_MS}`;
 
 /** An order with several legs is stored before its job; until then it is counted here. */
 const UNQUEUED = `
@@ -206,11 +207,17 @@ const COLUMNS = {
 type CountedRule = keyof typeof COLUMNS;
 const COUNTED_RULES = Object.keys(COLUMNS) as readonly CountedRule[];
 
-/** Selects only figures that a rule needs. */
-export const countFor = (rules: readonly CountedRule[]): Statement =>
-  plannedAnew(`select ${rules.map((rule) => COLUMNS[rule]).join(', ')}`);
+const counts = new Map<string, Statement>();
 
-const SENT_BEFORE = statement(`select (${SENT} and id < :id) as transactions`);
+/** Selects only figures that a rule needs. */
+export function countFor(rules: readonly CountedRule[]): Statement {
+  const columns = rules.map((rule) => COLUMNS[rule]).join(', ');
+  const made = counts.get(columns) ?? plannedAnew(`select ${columns}`);
+  counts.set(columns, made);
+  return made;
+}
+
+export const SENT_BEFORE = statement(`select (${SENT} and id < :id) as transactions`);
 
 /** Whether a trader has anything the relayer opened: a live order, or a position opened by one. */
 const HOLDS_RELAYED = `

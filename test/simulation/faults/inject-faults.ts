@@ -129,6 +129,8 @@ export function injectFaults(
     await createSender(node, controls.definition.chainId, localSigner(trader), 'modest').send({ to: controls.definition.diamond, data });
   }
 
+  let isRotating = false;
+
   const BEGIN: Record<FaultKind, Begin> = {
     'rpc-error': inNode,
     'rpc-silence': inNode,
@@ -240,9 +242,13 @@ export function injectFaults(
     },
     'operator-rotates'({ isHarsh }) {
       const [wallet, successor] = isHarsh ? wallets : [...wallets].reverse();
-      if (wallet === undefined || successor === undefined) return null;
-      track(operate('POST', '/rotation', { chain: controls.definition.slug, wallet, isRetiring: true }).then(() => delegateTo(successor)));
-      return () => track(operate('POST', '/rotation', { chain: controls.definition.slug, wallet, isRetiring: false }));
+      // The last wallet that stays is not retired.
+      if (wallet === undefined || successor === undefined || isRotating) return null;
+      isRotating = true;
+      const rotate = (isRetiring: boolean): Promise<void> =>
+        operate('POST', '/rotation', { chain: controls.definition.slug, wallet, isRetiring });
+      track(rotate(true).then(() => delegateTo(successor)));
+      return () => track(rotate(false).then(() => void (isRotating = false)));
     },
     'operator-rules'({ amount }) {
       track(operate('PUT', `/rules/${controls.definition.slug}/default`, { ordersPerMinute: amount }));

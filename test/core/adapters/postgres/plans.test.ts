@@ -15,7 +15,7 @@ import {
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
 import { FACTS } from '../../../../core/adapters/postgres/exchange-sql.js';
-import { countFor } from '../../../../core/adapters/postgres/rules-store.js';
+import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 
@@ -160,5 +160,18 @@ describe('what is prepared by its name, and planned once for all values', () => 
     expect(
       plans.at(-1)?.match(/Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|scheduled_cancels|spend_reservations)|Gather/g),
     ).toBeNull();
+  });
+
+  it("the day's transactions before a job: are found by the day, not by their ids from the first one on", async () => {
+    const plan = await db.transaction(async (trx) => {
+      await trx.raw('set local plan_cache_mode = force_generic_plan');
+      await trx.raw(`prepare counted as ${SENT_BEFORE.text}`);
+      const given: Record<string, string> = { chain: CHAIN, trader: TRADER, day: `${(ROWS - 100) * 1000}`, id: `${ROWS}` };
+      const values = SENT_BEFORE.names.map((name) => `'${given[name] ?? ''}'`).join(', ');
+      const { rows } = await trx.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain execute counted (${values})`);
+      await trx.raw('deallocate counted');
+      return rows.map((row) => row['QUERY PLAN']).join('\n');
+    });
+    expect(plan).toContain('using relay_jobs_by_day');
   });
 });
