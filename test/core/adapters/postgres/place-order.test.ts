@@ -36,7 +36,7 @@ const guarded = (trader: `0x${string}`, rules: RuleSet, wishes: DraftWishes = {}
 const outcomeOf = (draft: Draft): Promise<string> =>
   narrow.orders.place(draft).then(
     ({ kind }) => kind,
-    (error: Error) => error.name,
+    (error: unknown) => (error as Error).name,
   );
 
 describe('an order that rules bind', () => {
@@ -75,8 +75,7 @@ describe('an order that rules bind', () => {
 async function beforeSecondTrip(work: () => Promise<unknown>): Promise<() => void> {
   const pool = narrow.db.client as { acquireConnection(): Promise<pg.Client>; releaseConnection(lent: pg.Client): Promise<void> };
   const connection = await pool.acquireConnection();
-  const { query } = connection;
-  const send = (...given: unknown[]): unknown => (query as (...all: unknown[]) => unknown).apply(connection, given);
+  const send = connection.query.bind(connection) as (...given: unknown[]) => unknown;
   let trips = 0;
   connection.query = ((...given: unknown[]) => {
     trips += 1;
@@ -85,5 +84,6 @@ async function beforeSecondTrip(work: () => Promise<unknown>): Promise<() => voi
     return undefined;
   }) as never;
   await pool.releaseConnection(connection);
-  return () => void (connection.query = query);
+  // The method of its class is used again.
+  return () => void Reflect.deleteProperty(connection, 'query');
 }
