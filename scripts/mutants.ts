@@ -261,7 +261,10 @@ for (const mutant of due) if (!judged.has(describe(mutant))) tell(await judge(mu
 await stopCluster();
 const count = (fate: Verdict['fate']): number => chosen.filter((mutant) => verdicts.get(describe(mutant))?.fate === fate).length;
 console.log(
-  `${chosen.length} mutants (seed ${values.seed}): ${count('killed')} killed, ${count('did not end')} did not end, ${count('survived')} survived. ` +
-    `Drawn and left out: ${left.withoutTest} without a test that imports the file, ${left.notCompiling} that the compiler refuses.`,
+  `${chosen.length} mutants (seed ${values.seed}): ${count('killed')} killed, ${count('did not end')} did not end, ${count('survived')} survived.`,
 );
+if (!values.survivors)
+  console.log(
+    `Drawn and left out: ${left.withoutTest} without a test that imports the file, ${left.notCompiling} that the compiler refuses.`,
+  );
 process.exit();
