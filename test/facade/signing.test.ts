@@ -295,6 +295,30 @@ describe('the digest of user-signed actions', () => {
     { minLength: 1, maxLength: 6 },
   );
 
+  it.each([
+    ['uint32', 2n ** 32n - 1n],
+    ['uint64', 2n ** 64n - 1n],
+  ] as const)('is made of a %s from 0 to its highest value', (type, most) => {
+    const read = (value: bigint) => {
+      const action: JsonObject = new Map<string, Json>([
+        ...orderedObject({ signatureChainId: '0x1', hyperliquidChain: 'Testnet' }),
+        ['field', value],
+      ]);
+      return readUserSigned(userSigned('Probe', `${type} field`), action).values.get('field');
+    };
+    expect([read(0n), read(most)]).toEqual([0n, most]);
+    for (const wrong of [-1n, most + 1n]) expect(() => read(wrong)).toThrow(/must be a uint/);
+  });
+
+  it('is made of hex in lower case, and of texts as they are', () => {
+    const type = userSigned('Probe', 'address a', 'bytes b', 'bytes32 c', 'string d');
+    const [a, b, c, d] = [`0x${'aB'.repeat(20)}`, '0xCD', `0x${'eF'.repeat(32)}`, '0xAb'];
+    const action = { signatureChainId: '0x1', hyperliquidChain: 'Testnet', a, b, c, d };
+    expect([...readUserSigned(type, orderedObject(action)).values.values()]).toEqual(
+      [a, b, c].map((text) => text.toLowerCase()).concat('0xAb'),
+    );
+  });
+
   it('is the one that wallets compute, for any fields and any chain', () => {
     fc.assert(
       fc.property(fields, fc.integer({ min: 1, max: 2 ** 40 }), (given, chainId) => {

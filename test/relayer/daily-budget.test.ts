@@ -65,6 +65,7 @@ describe('the budget of a wallet and day', () => {
     own.begin(1n, 50n);
     expect(await own.refusal(11n)).toMatchObject(REACHED);
     expect(await own.refusal(10n)).toBeNull();
+    expect(await own.refusal(11n)).toMatchObject(REACHED);
     expect(events).toEqual(['left', { wallet, spentWei: 40n, budgetWei: 100n, freesAt: expect.any(Number) }]);
     await spend(wallet, 20n);
     own.step(over(1n));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { createCredentialHeaders } from '../../../core/access/credential-headers.js';
 import { GatewayError } from '../../../core/errors.js';
+import { failureOf } from '../../harness/checks/failure-of.js';
 
 const GOOD = {
   'x-service-agent': `0x${'aB'.repeat(20)}`,
@@ -23,6 +24,13 @@ describe('credential headers', () => {
   it('of one prefix are not mixed with those of another', () => {
     const { 'x-service-nonce': nonce, ...rest } = GOOD;
     expect(() => read(reader({ ...rest, 'x-brand-nonce': nonce }))).toThrow(new GatewayError('UNAUTHENTICATED', {}));
+  });
+
+  it('that are missing are named', async () => {
+    const { 'x-service-agent': agent, 'x-service-nonce': nonce } = GOOD;
+    const details = { missing: ['X-Service-Timestamp', 'X-Service-Signature'] };
+    const asked = Promise.resolve().then(() => read(reader({ 'x-service-agent': agent, 'x-service-nonce': nonce })));
+    expect(await failureOf(asked)).toMatchObject({ code: 'UNAUTHENTICATED', details });
   });
 
   it('with a signature and an API key are taken as a signature', () => {

@@ -1,4 +1,5 @@
-import { createVerdictLane, type VerdictLane } from '../../../core/access/wallet-verdicts.js';
+import { serializeErc6492Signature } from 'viem/utils';
+import { createVerdictLane, isApprovedByContract, type VerdictLane } from '../../../core/access/wallet-verdicts.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Address } from '../../../core/types.js';
 import { createRecordedLog } from '../../harness/checks/recorded-log.js';
@@ -93,5 +94,23 @@ describe('the lane of contract wallets', () => {
       'no',
     );
     expect(await outcome('192.0.2.1', wallet(1))).toBe('true');
+  });
+});
+
+describe("a contract wallet's signature", () => {
+  const signature = `0x${'11'.repeat(65)}` as const;
+  const undeployed = serializeErc6492Signature({ address: wallet(8), data: '0x00', signature });
+
+  it.each([
+    ['asked of a contract', true, signature, true],
+    ['refused without asking where there is no code', false, signature, false],
+    ['asked where its factory is named, although there is no code yet', false, undeployed, true],
+    ['refused without asking if half a byte is missing', true, `${signature}1` as const, false],
+  ])('is %s', async (_what, hasCode, given, isAsked) => {
+    let asked = 0;
+    const chain = { hasCode: () => Promise.resolve(hasCode), isValidSignature: () => Promise.resolve((asked += 1) > 0) };
+    const claim = { from: '192.0.2.1', wallet: wallet(7), digest: `0x${'22'.repeat(32)}`, signature: given } as const;
+    const verdict = await isApprovedByContract({ access: { verdicts: lane } }, { chain, definition: { slug: 'base' } }, claim);
+    expect([verdict, asked]).toEqual([isAsked, isAsked ? 1 : 0]);
   });
 });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { DiamondLog } from '../../../core/domain/diamond-log.js';
-import { foldOrder, NEXT, step, type OrderEvent } from '../../../core/domain/order-machine.js';
+import type { Requested, Rested } from '../../../core/domain/chain-event.js';
+import { foldOrder, NEXT, shapeOf, shapeOfEvent, step, type OrderEvent } from '../../../core/domain/order-machine.js';
 import { interpretLogs } from '../../../core/domain/interpret-logs.js';
 import { ORDER_REASONS, ORDER_STATUSES, isLive, type Order, CANCEL_REASONS } from '../../../core/domain/order.js';
 
@@ -123,6 +124,23 @@ describe('an order', () => {
   });
 });
 
+describe('an order and the event that begins it', () => {
+  const terms = { pairIndex: 0, collateralIndex: 3, long: true, leverage: 10_000n, collateralAmount: 100_000_000n };
+  const event = (changes: object): Requested | Rested =>
+    ({ kind: 'requested', action: 'open', tradeIndex: null, terms, ...changes }) as Requested;
+
+  it.each<[string, Partial<Order>, object]>([
+    ['a market order', {}, {}],
+    ['a limit order', { type: 'limit' }, { kind: 'rested', type: 'limit' }],
+    ['a close', { action: 'close', tradeIndex: 5 }, { action: 'close', tradeIndex: 5 }],
+    ['a change of leverage', { action: 'leverage', tradeIndex: 5 }, { action: 'leverage', tradeIndex: 5 }],
+  ])('have the same shape, which no other has: %s', (_what, ofOrder, ofEvent) => {
+    const shape = shapeOf(order(ofOrder));
+    expect(shapeOfEvent(event(ofEvent))).toBe(shape);
+    expect(shapeOfEvent(event({ ...ofEvent, tradeIndex: 6, terms: { ...terms, long: false } }))).not.toBe(shape);
+  });
+});
+
 /** The number of the contract for each reason it can have; one that clients know no name of is OTHER. */
 const REFUSALS: [string, number][] = [
   ...ORDER_REASONS.flatMap((reason): [string, number][] =>
@@ -148,5 +166,27 @@ describe('the reason of a refused order', () => {
     expect(events).toHaveLength(1);
     const [event] = events;
     expect(event && foldOrder(order({ status: 'pending' }), event)).toMatchObject({ status: 'rejected', reason, fill: null });
+  });
+
+  it('is taken from a change of leverage that was not made, with the figures that the contract computed', () => {
+    const { trader } = order();
+    const log = {
+      name: 'LeverageUpdateExecuted',
+      args: {
+        orderId: { user: trader, index: 4 },
+        index: 2n,
+        cancelReason: CANCEL_REASONS.indexOf('LIQ_REACHED'),
+        values: { newEffectiveLeverage: 90_000n, newLiqPrice: 0n },
+      },
+      place: { txHash: '0x01', blockNumber: 7n, logIndex: 0, at: 9 },
+    } as unknown as DiamondLog;
+    const events = interpretLogs(
+      [log],
+      () => null,
+      () => null,
+    );
+    expect(events).toMatchObject([
+      { kind: 'refused', reason: 'LIQ_REACHED', tradeIndex: 2, figures: { leverage: 90_000n, liquidationPrice: null } },
+    ]);
   });
 });

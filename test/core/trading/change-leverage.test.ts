@@ -57,3 +57,12 @@ describe.each(['add', 'remove'] as const)('the leverage that stands for collater
     expect(moved).toBeGreaterThan(2_000);
   });
 });
+
+it('collateral to add or remove is at least one unit, and a part of the position', () => {
+  const position = { collateralAmount: 20n, leverage: 10_000n };
+  const leverage = (action: 'add' | 'remove', amount: bigint): bigint =>
+    leverageFor(position, USDC, { action, amount: decimal(amount, 6) });
+  expect([leverage('add', 1n), leverage('remove', 1n), leverage('remove', 19n)]).toEqual([9_524n, 10_526n, 200_000n]);
+  for (const action of ['add', 'remove'] as const) expect(() => leverage(action, 0n)).toThrow(/must be above 0/);
+  expect(() => leverage('remove', 20n)).toThrow(/must be below 0.00002/);
+});

@@ -1,9 +1,11 @@
 import type { Opening } from '../../../core/trading/order-request.js';
-import { viewAt } from '../../../core/trading/precheck-callback.js';
+import { predictCallback, viewAt } from '../../../core/trading/precheck-callback.js';
 import type { OpeningFacts } from '../../../core/ports/simulation.js';
 import { exposureRoom, markIn } from '../../../core/domain/pricing/exposure.js';
 import { E18 } from '../../../core/domain/pricing/units.js';
-import { goldenMarket, price, USDC } from '../domain/pricing/fixture.js';
+import type { Venue } from '../../../core/gateway.js';
+import { createManualClock } from '../../harness/time/manual-clock.js';
+import { currentWindow, goldenMarket, MOMENT, price, usd, USDC, usdc, withWindows } from '../domain/pricing/fixture.js';
 
 const DAI = { precision: E18, precisionDelta: 1n, priceUsd: 10n ** 8n };
 const ORACLE = price(60_000);
@@ -45,5 +47,41 @@ describe('the market that an opening is checked against', () => {
     // A skew that leaves no price the contract could hold.
     const upside = { ...state, oiToken: { long: 0n, short: 10n ** 30n } };
     expect(markIn(upside, { mark: 1n, oracle: ORACLE })).toBe(ORACLE);
+  });
+});
+
+describe('the moment that an opening is checked at', () => {
+  const nowMs = Number(MOMENT.timestamp) * 1000;
+  const terms = {
+    type: 'market',
+    long: true,
+    leverage: 10_000n,
+    collateralAmount: usdc(100),
+    price: ORACLE,
+    tp: 0n,
+    sl: 0n,
+    slippageP: 1000n,
+  };
+  const busy = { ...opening(USDC), view: withWindows(goldenMarket, [currentWindow({ up: usd(1_000_000) })]), terms } as unknown as Opening;
+  const impactAt = (ms: number, head: unknown): bigint => {
+    const feed = { session: () => 'open', price: () => ({ oracle: ORACLE }) };
+    const venue = { state: { head }, clock: createManualClock(ms), feed } as unknown as Venue;
+    return predictCallback(venue, busy, { facts: null }).impact.volumeImpactP;
+  };
+  const headAt = (timestamp: bigint, seenAt: number) => ({ block: { timestamp, number: 1n }, seenAt });
+  /** The windows of the last four minutes count. */
+  const [counted, forgotten] = [impactAt(nowMs, null), impactAt(nowMs + 240_000, null)];
+
+  it('is that of the clock while no block is known', () => {
+    expect(counted).toBeGreaterThan(forgotten);
+    expect([impactAt(nowMs + 239_999, null), impactAt(nowMs - 60_000, null)]).toEqual([counted, forgotten]);
+  });
+
+  it('is that of the newest block and what has passed since', () => {
+    const before = MOMENT.timestamp - 60n;
+    expect(impactAt(0, headAt(before, 0))).toBe(forgotten);
+    expect([impactAt(60_000, headAt(before, 0)), impactAt(299_999, headAt(before, 0))]).toEqual([counted, counted]);
+    expect(impactAt(300_000, headAt(before, 0))).toBe(forgotten);
+    expect(impactAt(0, headAt(MOMENT.timestamp, 5_000))).toBe(counted); // the clock was set back
   });
 });

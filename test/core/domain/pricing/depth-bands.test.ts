@@ -53,6 +53,11 @@ describe('packed depth bands', () => {
   });
 
   it('refuse words that are not words', () => {
+    const full = 2n ** 256n - 1n;
+    expect(decodeDepthSide({ slot1: full, slot2: full })).toEqual({
+      totalUsd: 2n ** 32n - 1n,
+      shares: goldenSide.shares.map(() => 65_535n),
+    });
     expect(() => decodeDepthSide({ slot1: 2n ** 256n, slot2: 0n })).toThrow(RangeError);
     expect(() => decodeDepthSide({ slot1: 0n, slot2: -1n })).toThrow(RangeError);
   });

@@ -190,6 +190,8 @@ describe('a sequence of trades executed by the real contracts', () => {
     expect(accumulatorP).toBe(137_063_304_000_000_000_000_000n);
     const position = { positionSizeCollateral: usdc(1000), openPrice: 600_121_320_000_000n };
     expect(accumulatedFee({ ...position, accumulatorP, initialAccumulatorP: 0n })).toBe(228_392n);
+    // A position that was opened at half of it pays the other half.
+    expect(accumulatedFee({ ...position, accumulatorP, initialAccumulatorP: accumulatorP / 2n })).toBe(114_196n);
   });
 });
 

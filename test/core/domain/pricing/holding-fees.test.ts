@@ -46,6 +46,8 @@ describe('the funding rate', () => {
 
   it('knows no funding without a cap and no change without time or velocity', () => {
     expect(fundingRates({ last: 5n, velocity: 1n, seconds: 9n, absoluteCap: 0n })).toEqual({ current: 0n, average: 0n });
+    expect(fundingRates({ last: 5n, velocity: 0n, seconds: 9n, absoluteCap: 0n })).toEqual({ current: 0n, average: 0n });
+    expect(fundingRates({ last: 0n, velocity: 1n, seconds: 10n ** 9n, absoluteCap: 1n }).current).toBe(E8);
     expect(fundingRates({ last: 5n, velocity: 0n, seconds: 9n, absoluteCap: CAP })).toEqual({ current: 5n, average: 5n });
     expect(fundingRates({ last: 5n, velocity: 1n, seconds: 0n, absoluteCap: CAP })).toEqual({ current: 5n, average: 5n });
   });
@@ -59,6 +61,9 @@ describe('the funding rate', () => {
     expect(at(E18, { thetaThresholdUsd: 60_000n })).toBe(10n ** 9n);
     expect(at(E18, { thetaThresholdUsd: 60_001n })).toBe(0n);
     expect(at(E18, { absoluteVelocityPerYearCap: 0n })).toBe(0n);
+    // At a millionth of a dollar, a skew that is worth less than the smallest unit.
+    const dust = (netToken: bigint): bigint => fundingVelocity({ params, netToken, price: 10n ** 4n, collateral: USDC });
+    expect([dust(10n ** 13n), dust(-(10n ** 13n))]).toEqual([10n ** 6n, 0n]);
   });
 });
 
@@ -104,6 +109,18 @@ describe('accrued funding', () => {
     expect(accrued.shortP).toBe(-first - 2n * second);
     const simple = accruedFunding(plain.state, { ...at });
     expect(simple.longP).toBe(-simple.shortP);
+  });
+
+  it('is not split when the rate rises from zero, although it reaches its cap', () => {
+    const seconds = 20_000n;
+    const { current, average } = fundingRates({ last: 0n, velocity: 10n ** 9n, seconds, absoluteCap: CAP });
+    const { longP, rate } = accruedFunding(market({ long: 2n * E18, short: E18 }).state, {
+      timestamp: seconds,
+      price: price(1),
+      collateral: USDC,
+    });
+    expect([rate, current]).toEqual([CAP * E8, CAP * E8]);
+    expect(longP).toBe((average * seconds * price(1)) / E8);
   });
 
   it('stands still while funding is off, but remembers its rate', () => {

@@ -171,6 +171,10 @@ describe('skew impact', () => {
   it('moves the market price by half a percent per depth of skew', () => {
     const state = { oiToken: { long: 30n * E18, short: 10n * E18 }, skewDepth: 20n * E18 };
     expect(skewImpactP({ state, sizeToken: 0n, up: true })).toBe(P10 / 2n);
+    // Half of the trade's own size counts.
+    const { skewDepth } = state;
+    expect(skewImpactP({ state, sizeToken: skewDepth, up: true })).toBe((P10 * 3n) / 4n);
+    expect(skewImpactP({ state, sizeToken: skewDepth, up: false })).toBe(P10 / 4n);
     expect(marketPrice(state, price(60_000))).toBe(price(60_300));
     expect(marketPrice({ ...state, skewDepth: 0n }, price(60_000))).toBe(price(60_000));
   });

@@ -139,6 +139,19 @@ describe('spare exposure', () => {
     );
   });
 
+  it('is what rounding hides where a group is full', () => {
+    const dai = { precision: E18, precisionDelta: 1n, priceUsd: 10n ** 8n };
+    const input = {
+      market: { ...goldenMarket, collateral: dai },
+      long: true,
+      price: price(60_000),
+      groupOi: { long: 5n, short: 5n, max: 5n },
+    };
+    const spare = exposureRoom(input);
+    expect(spare).toBe(99_999_999n);
+    expect([spare, spare + 1n].map((size) => isWithinExposureLimits({ ...input, positionSizeCollateral: size }))).toEqual([true, false]);
+  });
+
   it('lets a skew above its limit shrink, but not flip past the limit', () => {
     const market = withState(goldenMarket, { oiToken: { long: 10n * E18, short: 0n }, maxSkewCollateral: 10n ** 15n });
     const open = (long: boolean, size: number): boolean =>

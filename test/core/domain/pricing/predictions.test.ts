@@ -5,7 +5,7 @@ import { predictIncrease } from './increase.js';
 import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS, type MarketView } from '../../../../core/domain/pricing/market-view.js';
 import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/fees.js';
-import { predictOpen, type OpenRequest } from '../../../../core/domain/pricing/predict-open.js';
+import { openLossP, predictOpen, type OpenRequest } from '../../../../core/domain/pricing/predict-open.js';
 import { PriceRangeError } from '../../../../core/domain/pricing/exposure.js';
 import { E18, E3, MAX_LEVERAGE, P10 } from '../../../../core/domain/pricing/units.js';
 import { magnitude, marketWith, oraclePrice, SEED } from './arbitraries.js';
@@ -58,6 +58,13 @@ describe('a predicted open', () => {
     expect(openAt({ maxSlippageP: 65_535n }, used(120_000_000))).toBe('PRICE_IMPACT');
     expect(openAt({ leverage: 151_000n })).toBe('MAX_LEVERAGE');
     expect(openAt({ isCounterTrade: true })).toBe('COUNTER_TRADE_CANCELED');
+  });
+
+  it('of a short has its take profit below its price, and loses by an impact that lowers it', () => {
+    expect(openAt({ long: false, tp: 599_879_850_000_000n })).toBe('TP_REACHED');
+    expect(openAt({ long: false, tp: 599_879_849_999_999n })).toBe('NONE');
+    const impact = { fixedSpreadP: -P10, volumeImpactP: -2n * P10 };
+    expect([true, false].map((long) => openLossP(impact, { long, leverage: 10_000n }))).toEqual([-30n * P10, 30n * P10]);
   });
 
   it('names the first reason in the order of the contract', () => {
@@ -267,6 +274,16 @@ describe('liquidation, stops and value', () => {
         thresholdP: 90n * P10,
       }),
     ).toBe(0n);
+  });
+
+  it('stores a stop up to the deepest loss as it is, and a deeper one at that loss', () => {
+    // 90 % less 5 % less two fees of 0.6 % of the position, which at 10x is 73 % of the collateral and 7.3 % of the price.
+    const input = { openPrice: price(60_000), leverage: 10_000n, feeP: 6_000_000_000n, thresholdP: 90n * P10 };
+    const stored = (long: boolean, sl: bigint): bigint => clampStopLoss({ ...input, long, sl });
+    expect([stored(true, price(1)), stored(false, price(100_000))]).toEqual([price(55_620), price(64_380)]);
+    expect([stored(true, price(55_621)), stored(false, price(64_379))]).toEqual([price(55_621), price(64_379)]);
+    // The loss is compared in steps of 1e-10 percent, and one of them is several steps of the price.
+    expect([stored(true, price(55_620) - 1n), stored(false, price(64_380) + 1n)]).toEqual([price(55_620) - 1n, price(64_380) + 1n]);
   });
 
   it('never pays less than nothing and never loses more than everything', () => {

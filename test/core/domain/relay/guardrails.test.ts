@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   careQuota,
+  exitQuota,
   dayStart,
   guardRefusal,
   NO_RULES,
@@ -131,5 +132,9 @@ describe('the day of a quota', () => {
 
   it('leaves more to levels and margin than to openings', () => {
     fc.assert(fc.property(fc.nat(1_000_000), (quota) => expect(careQuota(quota)).toBeGreaterThanOrEqual(quota + 100)));
+  });
+
+  it('leaves a further four times as much, and at least a thousand, to closes and cancels', () => {
+    expect([0, 10, 250, 251, 1_000].map(exitQuota)).toEqual([1_000, 1_010, 1_250, 1_255, 5_000]);
   });
 });

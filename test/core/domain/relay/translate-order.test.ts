@@ -137,7 +137,13 @@ describe('a market order', () => {
     expect(why(translateOrder(order(SELL), context({ trades })))).toBe('busy');
   });
 
+  it('is executed when the price it would get is its limit', () => {
+    expect(kinds(translateOrder(order({ limit: PRICE }), context()))).toEqual(['open']);
+    expect(kinds(translateOrder(order({ ...SELL, limit: PRICE }), context()))).toEqual(['open']);
+  });
+
   it('is refused when the price it would get is beyond its limit', () => {
+    expect(why(translateOrder(order({ ...SELL, limit: PRICE + 1n }), context()))).toBe('no-match');
     expect(why(translateOrder(order({ limit: PRICE - 1n }), context()))).toBe('no-match');
     expect(why(translateOrder(order({ size: STEP - 1n }), context()))).toBe('zero-size');
   });
@@ -245,6 +251,19 @@ describe('a resting order', () => {
     expect(legsOf(translation).map(({ intent }) => intent)).toEqual([{ kind: 'protect', tradeIndex: 2, tp: above.limit, sl: null }]);
     expect(why(translateOrder(order({ ...above, size: E18 / 2n }), context({ trades })))).toBe('partial-protection');
     expect(kinds(translateOrder(order({ ...above, size: 3n * E18 }), context({ trades })))).toEqual(['protect', 'protect', 'open']);
+  });
+
+  it('against a position covers whole trades only, to the last digit', () => {
+    const trades = [trade(0, true, E18), trade(1, true, E18), trade(2, true, E18)];
+    const above = { isBuy: false, limit: (PRICE * 110n) / 100n, style: limit('Gtc') } as const;
+    const covered = (size: bigint): readonly string[] | string | null => {
+      const translation = translateOrder(order({ ...above, size }), context({ trades }));
+      return why(translation) ?? kinds(translation);
+    };
+    expect(covered(2n * E18)).toEqual(['protect', 'protect']);
+    expect(covered((E18 * 3n) / 2n)).toBe('partial-protection');
+    expect(covered(3n * E18)).toEqual(['protect', 'protect', 'protect']);
+    expect(covered(3n * E18 - 1n)).toBe('partial-protection');
   });
 
   it('that must not take is refused when it would', () => {

@@ -1,0 +1,159 @@
+import { LANE_WAITS } from '../../core/config/relayer.js';
+import { chainBySlug } from '../../core/chains/chains.js';
+import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
+import type { RelayNode } from '../../core/ports/relayer.js';
+import { createChainReconciler, createInFlightJobs, type ChainReconciler } from '../../relayer/chain-reconciler.js';
+import type { Delivery } from '../../relayer/deliver.js';
+import { createLaneProblems, type LaneProblems } from '../../relayer/lane-problems.js';
+import { createMutex } from '../../relayer/mutex.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
+
+const WALLET = `0x${'ab'.repeat(20)}` as const;
+const PACE_MS = 2_000;
+const LOOK_BACK_MS = 120_000;
+/** Pays for an order at the fees below. */
+const ENOUGH = 10n ** 18n;
+
+const jobWith = (nonce: number, state: RelayJob['state'] = 'accepted'): RelayJob =>
+  ({ id: BigInt(nonce), nonce, state, attempts: [], wallet: WALLET }) as unknown as RelayJob;
+
+interface Lane {
+  readonly reconciler: ChainReconciler;
+  readonly problems: LaneProblems;
+  readonly clock: ManualClock;
+  /** What the node, the store and the delivery answer. */
+  readonly world: { nonce: number; balance: bigint; wanting: bigint; next: number; open: RelayJob[] };
+  readonly did: string[];
+}
+
+/** A lane whose node and store answer what a test wants. */
+function createLane(): Lane {
+  const world: Lane['world'] = { nonce: 7, balance: ENOUGH, wanting: 0n, next: 7, open: [] };
+  const did: string[] = [];
+  const clock = createManualClock();
+  const log = createRecordedLog();
+  const definition = chainBySlug('base');
+  const store: Partial<RelayStore> = {
+    open: () => Promise.resolve(world.open),
+    lane: () => Promise.resolve({ nextNonce: world.next, since: null, reason: null }) as ReturnType<RelayStore['lane']>,
+    minedBlocks: () => Promise.resolve([]),
+    settledIn: () => Promise.resolve([]),
+    resetLane: (_chain, _wallet, nonce) => Promise.resolve(void did.push(`reset to ${nonce}`)),
+    unusedNonces: (_chain, _wallet, from, below) => {
+      const taken = new Set(world.open.map(({ nonce }) => nonce));
+      const all = Array.from({ length: below - from }, (_, at) => from + at);
+      return Promise.resolve(all.filter((nonce) => !taken.has(nonce)).map((nonce) => ({ nonce, isGivenUp: false })));
+    },
+    fillGap: (_chain, _wallet, nonce) => Promise.resolve((did.push(`filled ${nonce}`), jobWith(nonce))),
+  };
+  const node: Partial<RelayNode> = { account: () => Promise.resolve({ nonce: world.nonce, balance: world.balance }) };
+  const fees = { baseFee: 1n, priorityFee: 1n };
+  const delivery: Partial<Delivery> = {
+    renewFees: () => Promise.resolve(fees),
+    currentFees: () => Promise.resolve(fees),
+    wanting: () => world.wanting,
+    forgetAllBut: () => undefined,
+    push: ({ nonce }) => Promise.resolve(void did.push(`pushed ${nonce}`)),
+  };
+  const settings = { ...LANE_WAITS, maxFeePerGas: 100n, maxGas: 1_000_000n, reencode: () => Promise.resolve([]) };
+  const shared = { store: store as RelayStore, clock, log };
+  const problems = createLaneProblems({ ...shared, slug: definition.slug, wallet: WALLET, settings });
+  const reconciler = createChainReconciler({
+    ...shared,
+    definition,
+    wallet: { address: WALLET, sign: () => Promise.reject(new Error('nothing is signed here')) },
+    node: node as RelayNode,
+    settings,
+    onSigned: () => Promise.resolve(),
+    onStep: () => undefined,
+    onRefused: () => Promise.resolve(),
+    problems,
+    delivery: delivery as Delivery,
+    nonceMutex: createMutex(),
+    inFlight: createInFlightJobs(),
+    budget: { refresh: (balance, open) => Promise.resolve(void did.push(`budget of ${balance} with ${open.length} open`)) },
+    isOurs: () => true,
+    paceMs: PACE_MS,
+  });
+  return { reconciler, problems, clock, world, did };
+}
+
+describe('a check of the chain', () => {
+  it('tells the daily budget the balance and the open jobs', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [jobWith(7)];
+    await reconciler.reconcile();
+    expect(did).toEqual([`budget of ${ENOUGH} with 1 open`, 'pushed 7']);
+  });
+
+  it('fills the nonces that are missing between the chain and the open jobs, and no others', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [jobWith(8), jobWith(10)];
+    await reconciler.reconcile();
+    expect(did.filter((step) => step.startsWith('filled'))).toEqual(['filled 7', 'filled 9']);
+  });
+
+  it('is due at every pace for a while after the last job, because its block may be reorganised away', async () => {
+    const { reconciler, world, clock } = createLane();
+    world.open = [jobWith(7)];
+    await reconciler.reconcile();
+    world.open = [];
+    clock.advance(PACE_MS - 1);
+    expect(reconciler.isDue(false)).toBe(false);
+    clock.advance(1);
+    expect(reconciler.isDue(false)).toBe(true);
+    clock.advance(LOOK_BACK_MS);
+    await reconciler.reconcile();
+    clock.advance(PACE_MS);
+    expect(reconciler.isDue(false)).toBe(false);
+  });
+});
+
+describe("a node's count of transactions", () => {
+  it('is believed at once up to five above our own, and otherwise after it was doubted for a while', async () => {
+    const { reconciler, problems, world, clock } = createLane();
+    world.nonce = world.next + 5;
+    await reconciler.checkChain([]);
+    expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([12, false]);
+    world.nonce = world.next + 6;
+    await reconciler.checkChain([]);
+    expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([12, true]);
+    clock.advance(LANE_WAITS.doubtMs);
+    await reconciler.checkChain([]);
+    expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([13, false]);
+  });
+});
+
+describe('a lack of funds', () => {
+  it('ends when no job is unsent and the balance pays for what could not be paid, and not before', async () => {
+    const { reconciler, problems, world } = createLane();
+    problems.report('funds', 'too little');
+    world.wanting = ENOUGH + 1n;
+    await reconciler.checkChain([]);
+    expect(problems.has('funds')).toBe(true);
+    world.wanting = ENOUGH;
+    await reconciler.checkChain([jobWith(7, 'unknown')]);
+    expect(problems.has('funds')).toBe(true);
+    await reconciler.checkChain([]);
+    expect(problems.has('funds')).toBe(false);
+  });
+});
+
+describe('a lane', () => {
+  it('is stuck as soon as its next transaction has waited as long as it may', async () => {
+    const { reconciler, problems, world, clock } = createLane();
+    world.open = [jobWith(7)];
+    await reconciler.reconcile();
+    clock.advance(LANE_WAITS.jammedMs - 1);
+    await reconciler.reconcile();
+    expect(problems.has('stuck')).toBe(false);
+    clock.advance(1);
+    await reconciler.reconcile();
+    expect(problems.has('stuck')).toBe(true);
+    world.nonce = 8;
+    world.open = [];
+    await reconciler.reconcile();
+    expect(problems.has('stuck')).toBe(false);
+  });
+});
