@@ -15,7 +15,7 @@ const read = (action: ActionText) =>
 
 describe('an action', () => {
   it.each<[string, ActionText]>([
-    ['with a short note of its client', { ...orders(order()), note: 'x'.repeat(1_000) }],
+    ['with a note of its client that makes a KiB with its key', { ...orders(order()), note: 'x'.repeat(1_015) }],
     ['of two hundred orders in long names', many(LONG)],
     ['of two hundred orders with options that are null', many(order({ c: null, t: { ...LIMIT, trigger: null } }))],
     ['of two hundred cancels in long names', { type: 'cancel', cancels: Array.from({ length: 200 }, (_, oid) => ({ asset: 1, oid })) }],
@@ -24,7 +24,7 @@ describe('an action', () => {
   });
 
   it.each<[string, ActionText]>([
-    ['beside its fields', { ...orders(order()), note: 'x'.repeat(1_100) }],
+    ['beside its fields', { ...orders(order()), note: 'x'.repeat(1_016) }],
     ['under a long key', { ...orders(order()), ['x'.repeat(1_100)]: null }],
     ['in many small parts', many(order({ note: 'xxxxxx' }))],
     ['inside an order', orders(order({ t: { limit: { tif: 'Gtc', note: 'x'.repeat(1_100) } } }))],

@@ -2,7 +2,7 @@ import type { Intent, OpenTerms } from '../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
 import type { Address, Hex } from '../../core/types.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
-import { refusalOf, type JobNature } from '../../relayer/policy.js';
+import { isPaidAlways, refusalOf, type JobNature } from '../../relayer/policy.js';
 
 const TRADER: Address = `0x${'12'.repeat(20)}`;
 const WALLET: Address = `0x${'34'.repeat(20)}`;
@@ -97,4 +97,17 @@ it('an action that is no proof of what its trader wants is not signed for', asyn
     verify: () => 'its signature is not that of its signer',
   });
   expect(refusal).toEqual({ reason: 'policy', note: 'its signature is not that of its signer' });
+});
+
+describe('whatever was spent, a wallet pays for', () => {
+  const close: Intent = { kind: 'close', tradeIndex: 1, expectedPrice: 10n ** 15n, slippageP: null };
+  it.each<[string, RelayPurpose, Intent, boolean]>([
+    ['a close', 'action', close, true],
+    ['what it does by itself', 'reclaim', { kind: 'reclaim', requestIndex: 1 }, true],
+    ['no change of margin', 'action', { kind: 'leverage', tradeIndex: 1, leverage: 5_000n }, false],
+    ['no opening', 'action', { kind: 'open', ...terms }, false],
+  ])('%s', (_what, purpose, intent, isPaid) => {
+    const job = { purpose, trader: TRADER, context: null, data: wrapFor(WALLET, TRADER, encodeIntent(intent, TRADER)) };
+    expect(isPaidAlways(job as unknown as RelayJob)).toBe(isPaid);
+  });
 });

@@ -1,7 +1,7 @@
 import { SigningKey, Wallet, toBeHex } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import type { ApiKeyRecord, MasterClaim } from '../../../core/ports/stores/access.js';
-import { authenticate, type Authenticated, type IncomingRequest } from '../../../core/access/authenticate.js';
+import { authenticate, TIMESTAMP_WINDOW_MS, type Authenticated, type IncomingRequest } from '../../../core/access/authenticate.js';
 import { apiKeyHash } from '../../../core/access/api-keys.js';
 import { createRequestAccess, type AccessSettings } from '../../../core/access/request-access.js';
 import { LAUNCH_LIMITS, type Window } from '../../../core/access/limits.js';
@@ -102,6 +102,19 @@ describe('authentication', () => {
       ['agent', 299],
       ['agent-writes', 59],
     ]);
+  });
+
+  it('keeps a nonce for longer than any replica accepts its timestamp', async () => {
+    const { access } = gateway;
+    const kept: number[] = [];
+    const admit: typeof access.admission.admit = (entry) => {
+      kept.push(entry.keepUntil);
+      return access.admission.admit(entry);
+    };
+    const headers = await signed(await register());
+    await ask(headers, {}, { ...gateway, access: { ...access, admission: { ...access.admission, admit } } });
+    // Twice the window, because the clocks of replicas differ.
+    expect(kept).toEqual([Number(headers['X-Service-Timestamp']) + 2 * TIMESTAMP_WINDOW_MS]);
   });
 
   it('needs no credentials for requests without a caller', async () => {

@@ -77,6 +77,15 @@ describe('the delegate of a trader', () => {
     expect(slot.reads).toBe(2);
   });
 
+  it('is not read again by a caller that needs another delegate and joins a request in flight', async () => {
+    const { venue, slot, hold } = createSlot();
+    slot.delegate = OTHER;
+    const open = hold();
+    const answers = [currentDelegate(venue, TRADER), delegateFor(venue, TRADER, AGENT)];
+    open();
+    expect([await Promise.all(answers), slot.reads]).toEqual([[OTHER, OTHER], 1]);
+  });
+
   it('is dropped from the cache on demand, also while a request is in flight', async () => {
     const { venue, slot, hold } = createSlot();
     const open = hold();

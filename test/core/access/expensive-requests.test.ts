@@ -32,7 +32,10 @@ describe('expensive requests', () => {
     let end = (): void => undefined;
     const first = queue.take('192.0.2.1', () => new Promise<void>((resolve) => (end = resolve)));
     const waiting = Array.from({ length: 20 }, () => queue.take('192.0.2.1', () => Promise.resolve()));
-    await expect(queue.take('192.0.2.1', () => Promise.resolve())).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    await expect(queue.take('192.0.2.1', () => Promise.resolve())).rejects.toMatchObject({
+      code: 'RATE_LIMITED',
+      details: { scope: 'ip', retryAfterSeconds: 1 },
+    });
     await turns();
     end();
     await Promise.all([first, ...waiting]);
