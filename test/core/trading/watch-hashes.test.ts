@@ -4,7 +4,7 @@ import { watchHashes } from '../../../core/trading/watch-hashes.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';
 
 const CHECK_EVERY_MS = 2_000;
-const CURSOR = { number: 7n, hash: '0x07' } as const;
+const CURSOR = { startBlock: 1n, number: 7n, hash: '0x07' } as const;
 
 describe('orders with a reported hash', () => {
   it('are looked at in turn every so often while blocks are read completely, and at once where they are not', async () => {
@@ -15,7 +15,7 @@ describe('orders with a reported hash', () => {
     };
     const clock = createManualClock();
     const venue = { definition: chainBySlug('base'), clock } as unknown as Venue;
-    const watch = (blocks: ReadonlyMap<never, never> | null): Promise<void> =>
+    const watch = (blocks: Parameters<typeof watchHashes>[3]): Promise<void> =>
       watchHashes({ store: { orders } } as unknown as Gateway, venue, CURSOR, blocks);
     await watch(new Map());
     clock.advance(CHECK_EVERY_MS - 1);
