@@ -238,6 +238,14 @@ describe('PATCH /positions/{id} refuses', () => {
     expect(refusal(await agent.adjust(id, body))).toEqual([status, code]);
   });
 
+  it('collateral that the trader lacks, with the amount that would be taken: what was asked for, down to a step of the leverage', async () => {
+    const { body } = await agent.adjust(id, { collateral: { action: 'add', amount: '11000' } });
+    const { errorName, funds } = body['details'] as { errorName: string; funds: { required: string } };
+    expect(errorName).toBe('ERC20InsufficientBalance');
+    expect(Number(funds.required)).toBeLessThanOrEqual(11_000);
+    expect(Number(funds.required)).toBeGreaterThan(10_800);
+  });
+
   it('a leverage that the contracts would refuse at the price of now', async () => {
     const { body } = await sandbox.get(`/v1/${chain.definition.slug}/markets/BTC-USD`);
     const answer = await agent.adjust(id, { leverage: (body as { maxLeverage: string }).maxLeverage });
