@@ -2,11 +2,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Wallet } from 'ethers';
 import { parse } from 'yaml';
+import { lower } from '../../core/domain/interpret-executions.js';
 import { METRICS } from '../../core/observability/metrics-table.js';
 import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { readPromql } from '../harness/checks/promql.js';
+import { firstChain } from '../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -50,30 +52,33 @@ const expressions = [
 
 /** Labels of every metric that a venue with some trade prints; those without a sample have none. */
 const printed = new Map<string, Set<string>>();
-/** An order that is in a block before the node's answer is noted has no such times. */
-const OF_ORDERS = [/order_seconds_count\{[^}]*phase="filled"\} [1-9]/, /relayer_job_seconds_count\{[^}]*phase="mined"\} [1-9]/];
-/** Printed from the first collection of garbage after the first scrape on. */
-const OF_GARBAGE = /nodejs_gc_duration_seconds_sum/;
-const areSeen = (samples: readonly RegExp[], text: string): boolean => samples.every((sample) => sample.test(text));
+/** What takes its time: an order's way to the end, and a collection of garbage after the first scrape. */
+const SEEN = [
+  /order_seconds_count\{[^}]*phase="filled"\} [1-9]/,
+  /relayer_job_seconds_count\{[^}]*phase="mined"\} [1-9]/,
+  /nodejs_gc_duration_seconds_sum/,
+];
 let sandbox: TestVenue;
 
 beforeAll(async () => {
   sandbox = await startOwnVenue({ METRICS_PUBLIC: 'true' });
   const bot = await newFacadeTrader(sandbox);
   const wallet = new Wallet(bot.agentKey);
-  const trade = async (): Promise<void> => {
-    const action = orderAction(order({ t: { limit: { tif: 'Ioc' } }, p: '200000' }));
-    const { body } = await postExchange(sandbox.url, CHAIN, await signL1(wallet, action));
-    expect(JSON.stringify(body)).toContain('filled');
-  };
-  await trade();
+  const chain = firstChain(sandbox);
+  const { relay } = sandbox.gateway.store;
+  const action = orderAction(order({ t: { limit: { tif: 'Ioc' } }, p: '200000' }));
+  // A job that is in a block before the node's answer is noted has no time from the one to the other.
+  await chain.pauseMining(true);
+  const answer = postExchange(sandbox.url, CHAIN, await signL1(wallet, action));
+  await eventually(
+    () => relay.open(CHAIN, lower(sandbox.controls.relayer)),
+    (jobs) => jobs.some(({ state }) => state === 'accepted'),
+  );
+  await chain.pauseMining(false);
+  expect(JSON.stringify((await answer).body)).toContain('filled');
   const text = await eventually(
-    async () => {
-      const now = await (await fetch(`${sandbox.url}/metrics`)).text();
-      if (!areSeen(OF_ORDERS, now)) await trade();
-      return now;
-    },
-    (now) => areSeen([...OF_ORDERS, OF_GARBAGE], now),
+    async () => (await fetch(`${sandbox.url}/metrics`)).text(),
+    (now) => SEEN.every((sample) => sample.test(now)),
   );
   for (const line of text.split('\n')) {
     const [, help] = /^# TYPE (\S+)/.exec(line) ?? [];
