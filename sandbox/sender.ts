@@ -37,7 +37,7 @@ export function createSender(rpc: Rpc, chainId: number, signer: PrivateKeyAccoun
       chainId,
       nonce,
       ...BUDGETS[budget],
-      ...(call.gas === undefined ? {} : { gas: call.gas }),
+      gas: call.gas ?? BUDGETS[budget].gas,
       maxPriorityFeePerGas: GWEI,
       to: call.to,
       data: call.data ?? '0x',

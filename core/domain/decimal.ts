@@ -28,7 +28,6 @@ export function decimal(units: bigint, scale: number): Decimal {
 }
 
 export const ZERO = decimal(0n, 0);
-export const ONE = decimal(1n, 0);
 
 export function isDecimal(value: unknown): value is Decimal {
   return (
