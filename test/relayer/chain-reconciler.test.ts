@@ -80,7 +80,7 @@ function createLane(): Lane {
 }
 
 describe('a check of the chain', () => {
-  it('tells the daily budget the balance and the open jobs', async () => {
+  it('gives the balance and the open jobs to the daily budget', async () => {
     const { reconciler, world, did } = createLane();
     world.open = [jobWith(7)];
     await reconciler.reconcile();

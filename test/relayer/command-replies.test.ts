@@ -9,7 +9,7 @@ interface Ran {
   readonly asked: readonly string[];
 }
 
-/** Runs a command against a gateway that gives these replies in turn. Who sleeps lets time pass. */
+/** Runs a command against a gateway that gives these replies in turn. A sleep moves the clock. */
 async function runAgainst(replies: readonly object[], words: readonly string[]): Promise<Ran> {
   const asked: string[] = [];
   const server = createServer((request, response) => {
@@ -71,11 +71,11 @@ describe('rotate', () => {
     ...{ isDone: true, unknown: 0, next: null, waiting: [] },
     ...changes,
   });
-  const ana = { trader: '0xa1', delegationTx: null };
-  const ben = { trader: '0xb1', delegationTx: null };
+  const first = { trader: '0xa1', delegationTx: null };
+  const second = { trader: '0xb1', delegationTx: null };
 
-  it('reads all pages, says how far it is, and lists who has to delegate', async () => {
-    const pages = [page({ next: '0xaf', waiting: [ana], isDone: false }), page({ waiting: [ben], isDone: false })];
+  it('reads all pages, says how far it is, and lists the traders that have to delegate', async () => {
+    const pages = [page({ next: '0xaf', waiting: [first], isDone: false }), page({ waiting: [second], isDone: false })];
     const { code, out, asked } = await runAgainst(pages, ['rotate', '--wallet', '0x01']);
     expect([code, asked]).toEqual([0, ['POST /relayer/rotation', 'GET /relayer/rotation?wallet=0x01&after=0xaf']]);
     expect(out).toMatch(/^1 still delegated to it, up to 0xaf …\n/);
@@ -83,11 +83,11 @@ describe('rotate', () => {
   });
 
   it.each<[string, object, boolean]>([
-    ['nobody depends on it', {}, true],
-    ['a trader of an earlier page does', { waiting: [ana] }, false],
+    ['no trader depends on it', {}, true],
+    ['a trader of an earlier page does', { waiting: [first] }, false],
     ['a trader of an earlier page could not be asked for', { unknown: 1 }, false],
-  ])('is done or not if %s', async (_what, first, isDone) => {
-    const { out } = await runAgainst([page({ next: '0xaf', ...first }), page({})], ['rotate', '--wallet', '0x01', '--json']);
+  ])('is done or not if %s', async (_what, firstPage, isDone) => {
+    const { out } = await runAgainst([page({ next: '0xaf', ...firstPage }), page({})], ['rotate', '--wallet', '0x01', '--json']);
     expect(JSON.parse(out)).toMatchObject({ isDone });
   });
 

@@ -1,5 +1,5 @@
 import { createRandom, type Random } from '../fuzz/random.js';
-import { drawGroup, drawMeeting, type Errand } from './faults/fault-groups.js';
+import { drawGroup, drawAimedFault, type GroupAction } from './faults/fault-groups.js';
 import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
 
 /** Streams of random numbers of one seed: a change of one does not move the others. */
@@ -146,16 +146,16 @@ function drawSecond(plan: Plan, random: Random): Plan {
 /** Share of the plans with a group of faults for rows that are seldom reached; in the others one fault more meets a state of a lane. */
 const GROUP_SHARE = 0.4;
 const LEFT_BESIDE_GROUP = 2;
-const LEFT_BESIDE_MEETING = 4;
+const LEFT_BESIDE_AIMED = 4;
 /** The first bot may have the second wallet. */
-const ERRAND_BOTS = { facade: [1, 2], native: [0, 1] } as const;
+const GROUP_BOTS = { facade: [1, 2], native: [0, 1] } as const;
 
-/** What the third rules add, again from numbers of its own. Some of the faults make room for it. */
+/** What the third rules add, again from numbers of its own. Some of the faults drawn before are left out for it. */
 function drawThird(plan: Plan, random: Random): Plan {
   const isGroup = random.chance(GROUP_SHARE);
-  const { at, faults, errands, replicas } = (isGroup ? drawGroup : drawMeeting)(random, plan);
-  const asked = errands.map((errand, turn) => errandOf(errand, at, turn, random));
-  const left = plan.faults.slice(0, isGroup ? LEFT_BESIDE_GROUP : LEFT_BESIDE_MEETING);
+  const { at, faults, actions, replicas } = (isGroup ? drawGroup : drawAimedFault)(random, plan);
+  const asked = actions.map((groupAction, turn) => clientActionOf(groupAction, at, turn, random));
+  const left = plan.faults.slice(0, isGroup ? LEFT_BESIDE_GROUP : LEFT_BESIDE_AIMED);
   const all = [...left, ...faults].sort((a, b) => a.at - b.at);
   return {
     ...plan,
@@ -170,8 +170,8 @@ function drawThird(plan: Plan, random: Random): Plan {
   };
 }
 
-function errandOf({ inMs, api, kind }: Errand, at: number, turn: number, random: Random): ClientAction {
-  const [first, second] = ERRAND_BOTS[api];
+function clientActionOf({ inMs, api, kind }: GroupAction, at: number, turn: number, random: Random): ClientAction {
+  const [first, second] = GROUP_BOTS[api];
   // What follows on an order is done by its bot.
   const bot = turn === 0 || kind === 'protect' ? first : second;
   return { at: at + inMs, api, bot, kind, isBuy: random.chance(0.5), size: `0.0${random.int(1, 9)}`, choice: random.fraction() };

@@ -150,19 +150,19 @@ const REFUSALS: [string, number][] = [
   ['OTHER', CANCEL_REASONS.length],
 ];
 
+const interpreted = (name: string, args: object): ReturnType<typeof interpretLogs> => {
+  const log = { name, args, place: { txHash: '0x01', blockNumber: 7n, logIndex: 0, at: 9 } } as unknown as DiamondLog;
+  return interpretLogs(
+    [log],
+    () => null,
+    () => null,
+  );
+};
+
 describe('the reason of a refused order', () => {
   it.each(REFUSALS)('is %s where the contract says %i', (reason, cancelReason) => {
     const { trader } = order();
-    const log = {
-      name: 'MarketOpenCanceled',
-      args: { orderId: { user: trader, index: 0 }, trader, pairIndex: 0n, cancelReason },
-      place: { txHash: '0x01', blockNumber: 7n, logIndex: 0, at: 9 },
-    } as unknown as DiamondLog;
-    const events = interpretLogs(
-      [log],
-      () => null,
-      () => null,
-    );
+    const events = interpreted('MarketOpenCanceled', { orderId: { user: trader, index: 0 }, trader, pairIndex: 0n, cancelReason });
     expect(events).toHaveLength(1);
     const [event] = events;
     expect(event && foldOrder(order({ status: 'pending' }), event)).toMatchObject({ status: 'rejected', reason, fill: null });
@@ -170,21 +170,12 @@ describe('the reason of a refused order', () => {
 
   it('is taken from a change of leverage that was not made, with the figures that the contract computed', () => {
     const { trader } = order();
-    const log = {
-      name: 'LeverageUpdateExecuted',
-      args: {
-        orderId: { user: trader, index: 4 },
-        index: 2n,
-        cancelReason: CANCEL_REASONS.indexOf('LIQ_REACHED'),
-        values: { newEffectiveLeverage: 90_000n, newLiqPrice: 0n },
-      },
-      place: { txHash: '0x01', blockNumber: 7n, logIndex: 0, at: 9 },
-    } as unknown as DiamondLog;
-    const events = interpretLogs(
-      [log],
-      () => null,
-      () => null,
-    );
+    const events = interpreted('LeverageUpdateExecuted', {
+      orderId: { user: trader, index: 4 },
+      index: 2n,
+      cancelReason: CANCEL_REASONS.indexOf('LIQ_REACHED'),
+      values: { newEffectiveLeverage: 90_000n, newLiqPrice: 0n },
+    });
     expect(events).toMatchObject([
       { kind: 'refused', reason: 'LIQ_REACHED', tradeIndex: 2, figures: { leverage: 90_000n, liquidationPrice: null } },
     ]);

@@ -9,7 +9,7 @@ interface Member extends Partial<Pick<Fault, 'when' | 'afterMs' | 'forMs' | 'amo
 }
 
 /** What a client does for it: an order of the facade goes through the relayer's first wallet. */
-export interface Errand {
+export interface GroupAction {
   /** Milliseconds after the group begins. */
   readonly inMs: number;
   readonly api: 'facade' | 'native';
@@ -20,11 +20,11 @@ interface Group {
   /** Rows of the transition tables that chance alone does not reach. */
   readonly reaches: readonly string[];
   readonly faults: readonly Member[];
-  readonly errands: readonly Errand[];
+  readonly actions: readonly GroupAction[];
   readonly needsReplicas?: number;
 }
 
-const order = (inMs = 100): Errand => ({ inMs, api: 'facade', kind: 'open' });
+const order = (inMs = 100): GroupAction => ({ inMs, api: 'facade', kind: 'open' });
 
 const lostAnswers: Member = { kind: 'rpc-answer-lost', when: 'assigned', forMs: 6_000, isHarsh: false, isEverywhere: true };
 const notStored: Member = {
@@ -51,8 +51,8 @@ const branch = (turn: number): Member => ({
 const reorganisation: Member = { kind: 'reorganisation', when: 'assigned', afterMs: MINED_MS, amount: 8, isHarsh: true };
 
 const GROUPS: readonly Group[] = [
-  { reaches: ['job unknown reverted'], faults: [lostAnswers, withdraws], errands: [order()] },
-  { reaches: ['job signed reverted'], faults: [notStored, withdraws], errands: [order()] },
+  { reaches: ['job unknown reverted'], faults: [lostAnswers, withdraws], actions: [order()] },
+  { reaches: ['job signed reverted'], faults: [notStored, withdraws], actions: [order()] },
   {
     // Nonces that were skipped because of the count are used up by no-ops.
     reaches: ['job signed replaced'],
@@ -60,17 +60,17 @@ const GROUPS: readonly Group[] = [
       { kind: 'rpc-wrong-count', when: 'assigned', forMs: 5_000, amount: 2, isEverywhere: true },
       { ...notStored, afterMs: 5_000, forMs: 6_000 },
     ],
-    errands: [order(), order(3_000)],
+    actions: [order(), order(3_000)],
   },
-  { reaches: ['job unknown replaced'], faults: [lostAnswers, { ...invalid, forMs: 5_000 }], errands: [order()] },
-  { reaches: ['job replaced unknown'], faults: [invalid, reorganisation], errands: [order()] },
-  { reaches: ['job reverted unknown'], faults: [withdraws, reorganisation], errands: [order()] },
+  { reaches: ['job unknown replaced'], faults: [lostAnswers, { ...invalid, forMs: 5_000 }], actions: [order()] },
+  { reaches: ['job replaced unknown'], faults: [invalid, reorganisation], actions: [order()] },
+  { reaches: ['job reverted unknown'], faults: [withdraws, reorganisation], actions: [order()] },
   {
     reaches: ['job mined replaced', 'job replaced mined', 'job replaced reverted', 'job reverted replaced'],
     faults: [{ ...invalid, isHarsh: true }, ...[0, 1, 2, 3].map(branch)],
-    errands: [order()],
+    actions: [order()],
   },
-  { reaches: ['job mined reverted', 'job reverted mined'], faults: [0, 1, 2].map(branch), errands: [order(), order(400)] },
+  { reaches: ['job mined reverted', 'job reverted mined'], faults: [0, 1, 2].map(branch), actions: [order(), order(400)] },
   {
     // The block of the other transaction is taken back after the job was given up, and a later job needs the nonce before its own.
     reaches: ['job unknown refused', 'job refused unknown'],
@@ -79,19 +79,19 @@ const GROUPS: readonly Group[] = [
       { kind: 'mining-stops', when: 'signed', afterMs: 1_200, forMs: 32_000 },
       { kind: 'reorganisation', when: 'signed', afterMs: 34_000, amount: 5, isHarsh: true },
     ],
-    errands: [order(), order(35_000), order(37_000)],
+    actions: [order(), order(35_000), order(37_000)],
   },
-  { reaches: ['job accepted refused'], faults: [{ kind: 'wallet-used-elsewhere', when: 'accepted', isHarsh: false }], errands: [order()] },
-  { reaches: ['job refused mined'], faults: [lateReceipts], errands: [order(), order(2_000)] },
-  { reaches: ['job refused reverted'], faults: [lateReceipts, withdraws], errands: [order()] },
-  { reaches: ['job refused replaced'], faults: [lateReceipts, invalid], errands: [order()] },
+  { reaches: ['job accepted refused'], faults: [{ kind: 'wallet-used-elsewhere', when: 'accepted', isHarsh: false }], actions: [order()] },
+  { reaches: ['job refused mined'], faults: [lateReceipts], actions: [order(), order(2_000)] },
+  { reaches: ['job refused reverted'], faults: [lateReceipts, withdraws], actions: [order()] },
+  { reaches: ['job refused replaced'], faults: [lateReceipts, invalid], actions: [order()] },
   {
     reaches: ['job signed refused'],
     faults: [
       { ...lateReceipts, forMs: 37_000 },
       { ...notStored, forMs: 33_500 },
     ],
-    errands: [order()],
+    actions: [order()],
   },
   {
     // A replica that has lost its lease learns last that its node has not answered.
@@ -101,13 +101,13 @@ const GROUPS: readonly Group[] = [
       { kind: 'mining-stops', when: 'assigned', forMs: 7_000 },
       { kind: 'database-cut', when: 'signed', afterMs: 80, amount: 12 },
     ],
-    errands: [order()],
+    actions: [order()],
     needsReplicas: 2,
   },
   {
     reaches: ['order timed_out refused'],
     faults: [{ kind: 'oracle-refuses-late' }],
-    errands: [
+    actions: [
       { inMs: 300, api: 'native', kind: 'open' },
       { inMs: 900, api: 'native', kind: 'open' },
     ],
@@ -115,12 +115,12 @@ const GROUPS: readonly Group[] = [
   {
     reaches: ['order pending withdrawn'],
     faults: [{ kind: 'requests-taken-back' }],
-    errands: [{ inMs: 300, api: 'native', kind: 'open' }, order(600)],
+    actions: [{ inMs: 300, api: 'native', kind: 'open' }, order(600)],
   },
   {
     reaches: ['order open amended'],
     faults: [],
-    errands: [
+    actions: [
       { inMs: 100, api: 'native', kind: 'rest' },
       { inMs: 5_000, api: 'native', kind: 'protect' },
     ],
@@ -131,12 +131,12 @@ const GROUPS: readonly Group[] = [
 export interface DrawnGroup {
   readonly at: number;
   readonly faults: readonly Fault[];
-  readonly errands: readonly Errand[];
+  readonly actions: readonly GroupAction[];
   readonly replicas: number;
 }
 
 export function drawGroup(random: Random, bounds: Bounds): DrawnGroup {
-  const { faults, errands, needsReplicas = 1 } = random.pick(GROUPS);
+  const { faults, actions, needsReplicas = 1 } = random.pick(GROUPS);
   const replicas = Math.max(bounds.replicas, needsReplicas);
   const one = random.int(0, replicas - 1);
   const drawn = faults.map(({ isEverywhere = false, ...said }) => ({
@@ -145,9 +145,9 @@ export function drawGroup(random: Random, bounds: Bounds): DrawnGroup {
     ...said,
     replica: isEverywhere ? null : one,
   }));
-  const lastsMs = Math.max(0, ...drawn.map(({ afterMs, forMs }) => afterMs + forMs), ...errands.map(({ inMs }) => inMs));
+  const lastsMs = Math.max(0, ...drawn.map(({ afterMs, forMs }) => afterMs + forMs), ...actions.map(({ inMs }) => inMs));
   const at = random.int(500, Math.max(500, bounds.busyMs - lastsMs - MEANWHILE_MS));
-  return { at, errands, replicas, faults: drawn.flatMap((fault) => onReplicas({ ...fault, at }, replicas)) };
+  return { at, actions, replicas, faults: drawn.flatMap((fault) => onReplicas({ ...fault, at }, replicas)) };
 }
 
 /** For an order to get from its client to the relayer. */
@@ -165,7 +165,7 @@ const NOT_SURE: ReadonlySet<string> = new Set(['unknown', 'accepted', 'blocked']
 const LATER_SHARE = 0.35;
 
 /** Any kind in any state that seldom lasts, with what causes that state. */
-export function drawMeeting(random: Random, bounds: Bounds): DrawnGroup {
+export function drawAimedFault(random: Random, bounds: Bounds): DrawnGroup {
   const kind = random.pick(random.chance(LATER_SHARE) ? DRAWN_LATER : FAULT_KINDS);
   const when = random.pick(AWAITED);
   const at = random.int(500 + CAUSE_EARLIER_MS, Math.max(500 + CAUSE_EARLIER_MS, bounds.busyMs - CAUSE_MS[1]));
@@ -178,5 +178,5 @@ export function drawMeeting(random: Random, bounds: Bounds): DrawnGroup {
           { ...cause, at: at - CAUSE_EARLIER_MS, when: null, afterMs: 0, forMs: random.int(...CAUSE_MS), replica: null, isHarsh: false },
           bounds.replicas,
         );
-  return { at, faults: [fault, ...causes], errands: [order(), order(2_500)], replicas: bounds.replicas };
+  return { at, faults: [fault, ...causes], actions: [order(), order(2_500)], replicas: bounds.replicas };
 }
