@@ -5,7 +5,7 @@ import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { firstChain } from '../harness/venue/first-chain.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { relayBench, requestOf, whenHealed, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
@@ -77,7 +77,7 @@ describe('a node that counts more transactions than were sent from here', () => 
     boast.more = 0;
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 0 });
     expect(await bench.nonce()).toBe(1);
-    expect(relayer.laneProblem(bench.wallet)).toBeNull();
+    await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
@@ -124,7 +124,7 @@ describe('a node that counts more transactions than were sent from here', () => 
     const { job } = await relayer.send(await requestOf(bench));
     expect(await whenBlocked(relayer, bench)).toBe('its node counts 6 transactions of its wallet that were not sent from here');
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 6 });
-    expect(relayer.laneProblem(bench.wallet)).toBeNull();
+    await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store, strangers });
   });
 

@@ -5,7 +5,7 @@ import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
-import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { relayBench, requestOf, whenHealed, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
@@ -172,7 +172,7 @@ describe('a lane that cannot send', () => {
     expect(await relayer.lanes()).toMatchObject([{ state: 'blocked', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
     await chain.setBaseFee(1);
     await whenIn(waits.job.id, 'mined');
-    expect(relayer.laneProblem(bench.wallet)).toBeNull();
+    await whenHealed(relayer, bench);
     expect((await relayer.lanes())[0]).toMatchObject({ state: 'ok', since: null, reason: null });
     expect(problemDurations(bench).every((ms) => ms < LONGEST_MS)).toBe(true);
     await expectRelayInvariants(purse, { slug: SLUG, store });
@@ -190,10 +190,7 @@ describe('a lane that cannot send', () => {
     );
     await chain.faucet.fund(bench.wallet, { eth: '1' });
     await whenIn(job.id, 'mined');
-    await eventually(
-      () => replicas.map((relayer) => relayer.laneProblem(bench.wallet)),
-      (problems) => problems.every((problem) => problem === null),
-    );
+    await Promise.all(replicas.map((relayer) => whenHealed(relayer, bench)));
     await expectRelayInvariants(purse, { slug: SLUG, store, funded: 10n ** 18n });
   });
 
@@ -223,7 +220,7 @@ describe('a lane that cannot send', () => {
     );
     isDown = false;
     await whenIn(job.id, 'mined');
-    expect(relayer.laneProblem(bench.wallet)).toBeNull();
+    await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
@@ -240,10 +237,7 @@ describe('a lane that cannot send', () => {
     expect(problem?.reason).toBe('its transaction 0 waits for a block');
     await chain.pauseMining(false);
     await whenIn(job.id, 'mined');
-    await eventually(
-      () => relayer.laneProblem(bench.wallet),
-      (found) => found === null,
-    );
+    await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 });

@@ -10,7 +10,7 @@ import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
-import type { RelayNode } from '../../../core/ports/relayer.js';
+import type { LaneProblem, RelayNode } from '../../../core/ports/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../../core/config/relayer.js';
 import type { SignedJob } from '../../../relayer/lane-options.js';
@@ -19,6 +19,7 @@ import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import { storeAction } from '../hyperliquid/store-action.js';
+import { eventually } from '../time/eventually.js';
 
 /** A relayer wallet of its own on a running sandbox chain, with a trader who has delegated to it. */
 export interface RelayBench {
@@ -197,3 +198,10 @@ const restingOrder = (price: bigint, collateralIndex: number): OpenIntent => ({
   sl: 0n,
   slippageP: 1_000n,
 });
+
+/** A lane finds that it is well in a round after the one in which its job was mined. */
+export const whenHealed = (relayer: Pick<RunningRelayer, 'laneProblem'>, { wallet }: RelayBench): Promise<LaneProblem | null> =>
+  eventually(
+    () => relayer.laneProblem(wallet),
+    (problem) => problem === null,
+  );
