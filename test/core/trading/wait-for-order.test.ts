@@ -1,4 +1,4 @@
-import { getEventListeners } from 'node:events';
+import { getEventListeners, setMaxListeners } from 'node:events';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Caller } from '../../../core/access/caller.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
@@ -11,6 +11,7 @@ const caller = { via: 'agent', agent: '0x01', trader: '0x02' } as unknown as Cal
 /** A gateway with one pending order, and requests that wait for it. */
 function createWaiting() {
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // as app/lifecycle.ts does
   const bus = createBus<{ journal: { entries: Iterable<unknown> } }>((_kind, error) => {
     throw error;
   });
