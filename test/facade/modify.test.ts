@@ -213,4 +213,20 @@ describe('a change that names its order anew', () => {
     expect(await openOf(bot)).toEqual({ positions: 0, resting: 2 });
     expect(await bot.send(modify(oid, rest('0.1', { p: '49000', c })))).toEqual(done);
   });
+
+  it.each([
+    ['was never used', false],
+    ['a past order had', true],
+  ])('at the same moment as another change to the same name, which %s: one of them has it', async (_, isOfPast) => {
+    const bot = await newBot();
+    if (isOfPast)
+      expect(await bot.send({ type: 'cancel', cancels: [{ a: BTC, o: await resting(bot, { c }) }] })).toMatchObject({ status: 'ok' });
+    const oids = [await resting(bot), await resting(bot)];
+    const answers = statuses(await bot.send(batchModify(...oids.map((oid) => ({ oid, order: rest('0.1', { p: '49000', c }) })))));
+    expect(answers.map((status) => ('error' in status ? status['error'] : Object.keys(status)[0])).sort()).toEqual([
+      `An order with this cloid is still open. asset=${BTC}`,
+      'resting',
+    ]);
+    expect(await openOf(bot)).toEqual({ positions: 0, resting: 2 });
+  });
 });

@@ -79,7 +79,10 @@ export async function relayModify(
   if (plan.translation.kind === 'refused') return plan.translation;
   if (resting !== null && isOneEntry(plan)) {
     const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
-      replaceInOne(gateway, venue, caller, action, { plan: by, instead: resting, askedAt: facts.askedAt, holdMs });
+      replaceInOne(gateway, venue, caller, action, {
+        ...{ plan: by, instead: resting, askedAt: facts.askedAt, holdMs },
+        keepsCloid: hasCloidOf(target, item),
+      });
     const replaced = await replace(plan);
     return replaced.kind !== 'gone' && isSizedUp(plan) && wasTooMuch(replaced) ? replace(planExact(plan)) : replaced;
   }
@@ -115,12 +118,15 @@ async function isNameOfAnother(
   { store }: Gateway,
   { definition }: Venue,
   { trader }: AgentCaller,
-  { cloid }: ExchangeItem,
-  { record }: Target,
+  item: ExchangeItem,
+  target: Target,
 ): Promise<boolean> {
-  if (cloid === null || cloid === record?.cloid) return false;
+  const { cloid } = item;
+  if (cloid === null || hasCloidOf(target, item)) return false;
   return (await store.exchange.liveCloids(definition.slug, trader, [cloid])).has(cloid);
 }
+
+const hasCloidOf = ({ record }: Target, { cloid }: ExchangeItem): boolean => cloid === (record?.cloid ?? null);
 
 /** The id does not refer to anything live any more. */
 const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
@@ -145,12 +151,20 @@ function overwrites({ translation }: Plan, { orders, protections }: Target): boo
 const isOneEntry = ({ translation }: Plan): boolean =>
   translation.kind === 'legs' && translation.manner === 'resting' && translation.legs.length === 1;
 
+interface Replacement {
+  readonly plan: Plan;
+  readonly instead: Instead;
+  readonly keepsCloid: boolean;
+  readonly askedAt: number;
+  readonly holdMs: number;
+}
+
 async function replaceInOne(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { plan, instead, askedAt, holdMs }: { readonly plan: Plan; readonly instead: Instead; readonly askedAt: number; readonly holdMs: number },
+  { plan, instead, keepsCloid, askedAt, holdMs }: Replacement,
 ): Promise<ItemOutcome | { readonly kind: 'gone' }> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return translation;
@@ -162,7 +176,7 @@ async function replaceInOne(
     );
     const prepared: Prepared = { ...plan, manner: 'resting', legs };
     const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex: instead.tradeIndex, context };
-    const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job });
+    const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job, keepsCloid });
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));

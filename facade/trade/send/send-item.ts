@@ -36,6 +36,8 @@ export interface Sent extends Prepared {
 export interface SendOptions {
   /** The job context if the item replaces something. */
   readonly jobContext?: unknown;
+  /** It has the cloid of the order that it replaces, which lives until then. */
+  readonly keepsCloid?: boolean;
   /** The id of the bot's order that this entry continues; it keeps that id. */
   readonly continues?: bigint | undefined;
 }
@@ -74,7 +76,7 @@ async function place(
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
-  { jobContext, continues }: SendOptions,
+  { jobContext, keepsCloid = false, continues }: SendOptions,
 ): Promise<Sent> {
   const { legs, asked } = prepared;
   const held = heldLeg(prepared);
@@ -96,7 +98,7 @@ async function place(
       ...owed(leg),
     })),
   };
-  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, isInstead: jobContext !== undefined });
+  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, keepsCloid });
   const ids = placed.orders.map((stored) => stored?.id ?? null);
   const heldId = held === null ? null : (ids[held] ?? null);
   return {
@@ -117,12 +119,12 @@ async function placeNamed(
   venue: Venue,
   caller: AgentCaller,
   order: OrderToPlace,
-  { cloid, isInstead }: { readonly cloid: string | null; readonly isInstead: boolean },
+  { cloid, keepsCloid }: { readonly cloid: string | null; readonly keepsCloid: boolean },
 ): Promise<Extract<Placement, { kind: 'placed' }>> {
   const placed = await placeOrder(gateway, venue, caller, { ...order, clientId: cloid });
   if (placed.kind === 'placed') return placed;
-  if (!isInstead && isLive(placed.stored.order)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-  if (isInstead || order.relayed?.record?.isContinued === true || cloid === null) return placeUnnamed(gateway, venue, caller, order);
+  if (!keepsCloid && isLive(placed.stored.order)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+  if (keepsCloid || order.relayed?.record?.isContinued === true || cloid === null) return placeUnnamed(gateway, venue, caller, order);
   // Several may come at once after the past one: the first that is stored has the cloid while it lives.
   const again = await placeOrder(gateway, venue, caller, { ...order, freeCloid: cloid });
   if (again.kind === 'known') throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
