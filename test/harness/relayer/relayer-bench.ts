@@ -10,7 +10,7 @@ import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
-import type { LaneProblem, RelayNode } from '../../../core/ports/relayer.js';
+import type { RelayNode } from '../../../core/ports/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../../core/config/relayer.js';
 import type { SignedJob } from '../../../relayer/lane-options.js';
@@ -200,8 +200,9 @@ const restingOrder = (price: bigint, collateralIndex: number): OpenIntent => ({
 });
 
 /** A lane finds that it is well in a round after the one in which its job was mined. */
-export const whenHealed = (relayer: Pick<RunningRelayer, 'laneProblem'>, { wallet }: RelayBench): Promise<LaneProblem | null> =>
-  eventually(
+export async function whenHealed(relayer: Pick<RunningRelayer, 'laneProblem'>, { wallet }: RelayBench): Promise<void> {
+  await eventually(
     () => relayer.laneProblem(wallet),
     (problem) => problem === null,
   );
+}

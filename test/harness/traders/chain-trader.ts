@@ -1,4 +1,4 @@
-import { createWalletClient, custom, parseEventLogs, type Hex, type PublicClient } from 'viem';
+import { createWalletClient, custom, type AbiEvent, type Hex, type PublicClient } from 'viem';
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { tokenAbi } from '../../../sandbox/contracts/artefact.js';
@@ -89,9 +89,8 @@ export function chainTrader(chain: ChainControls, privateKey: Hex): ChainTrader 
       }),
     async event(name) {
       const find = async (): Promise<Record<string, unknown> | undefined> => {
-        const logs = parseEventLogs({ abi: diamondAbi, logs: await client.getLogs({ address: diamond.address, fromBlock: 0n }) });
-        const own = logs.filter(({ eventName, args }) => eventName === name && mentions(args as Record<string, unknown>, account.address));
-        return own.at(-1)?.args;
+        const logs = await client.getLogs({ address: diamond.address, event: eventOf(name), fromBlock: 0n, strict: true });
+        return logs.map(({ args }) => args as Record<string, unknown>).findLast((args) => mentions(args, account.address));
       };
       const found = await eventually(find, (args) => args !== undefined);
       return found ?? {};
@@ -106,6 +105,15 @@ export async function receiptOf(chain: ChainControls, hash: Hex): Promise<{ read
     (receipt) => receipt !== null,
   );
   if (found === null) throw new Error(`${hash} has no receipt`);
+  return found;
+}
+
+/** Without the types of each event, which would make the compiler slow. */
+const EVENTS: readonly AbiEvent[] = diamondAbi.filter((item) => item.type === 'event');
+
+function eventOf(name: string): AbiEvent {
+  const found = EVENTS.find((event) => event.name === name);
+  if (found === undefined) throw new Error(`the Diamond has no event ${name}`);
   return found;
 }
 
