@@ -172,6 +172,31 @@ describe('of several who want the same order, one gets it:', () => {
   });
 });
 
+describe('a cancel by cloid', () => {
+  it('while the order that replaces another waits in the queue leaves neither of them', async () => {
+    const bot = await newBot();
+    const c = `0x${'a2'.repeat(16)}`;
+    const oid = await resting(bot, { c });
+    await eventually(waiting, (jobs) => jobs === 0);
+    // No job gets a nonce meanwhile.
+    await database.query('begin');
+    await database.query('select from relay_lanes for update');
+    const changing = bot.send(modify(oid, rest('0.1', { p: '49000', c })));
+    await eventually(waiting, (jobs) => jobs > 0);
+    const before = await kept(bot);
+    const canceling = bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] });
+    await eventually(
+      () => kept(bot),
+      (count) => count === before + 1,
+    );
+    for (let trips = 0; trips < 60; trips += 1) await bot.trader.trades();
+    await database.query('rollback');
+    expect(await changing).toEqual(done);
+    expect(statuses(await canceling)).toEqual(['success']);
+    expect(await openOf(bot)).toEqual({ positions: 0, resting: 0 });
+  });
+});
+
 describe('a change of a stop loss', () => {
   it('while no node answers is answered as any order is, and the old one stands', async () => {
     const bot = await newBot();

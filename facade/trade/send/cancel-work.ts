@@ -5,6 +5,7 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import { soonest, type OrderWatch } from './await-orders.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
+import { isReverted } from '../../../core/trading/find-order.js';
 import { requireLane, sendWrite } from '../../../core/trading/place-order.js';
 
 export type CancelOutcome =
@@ -56,8 +57,29 @@ export async function comesTrue(work: Work, holds: () => Promise<boolean>): Prom
   }
 }
 
-/** False if the contract has nothing left to cancel. */
-export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<boolean> {
+export type CancelSent =
+  | 'sent'
+  /** The contract has nothing left to cancel. */
+  | 'gone'
+  /** A keeper or the oracle has it; it may come back. */
+  | 'executing';
+
+/** What the contract says of a call that cancels. Any other refusal, such as a pause, leaves the order as it is. */
+const REFUSED: Readonly<Record<string, CancelSent>> = {
+  DoesntExist: 'gone',
+  NoTrade: 'gone',
+  NoOrder: 'gone',
+  WrongTradeType: 'gone',
+  PendingTrigger: 'executing',
+  WaitTimeout: 'executing',
+};
+
+function refusedAs(error: unknown): CancelSent | undefined {
+  if (isReverted(error)) return REFUSED[error.details.errorName];
+  return isKnown(error) && error.code === 'ORDER_NOT_MODIFIABLE' ? 'executing' : undefined;
+}
+
+export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<CancelSent> {
   const { gateway, venue, caller, action, watch, purpose } = work;
   requireLane(venue, caller);
   try {
@@ -73,9 +95,10 @@ export async function sendCancel(work: Work, item: number, intent: Intent, order
       isOnce: isUnique(intent),
     });
     await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
-    return true;
+    return 'sent';
   } catch (error) {
-    if (isKnown(error) && (error.code === 'SIMULATION_REVERTED' || error.code === 'ORDER_NOT_MODIFIABLE') && orderId !== null) return false;
-    throw error;
+    const refused = orderId === null ? undefined : refusedAs(error);
+    if (refused === undefined) throw error;
+    return refused;
   }
 }

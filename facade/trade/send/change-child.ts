@@ -10,10 +10,10 @@ import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import { askedLevel, type Child } from '../plan/find-target.js';
 import { soonest, watchOrders } from './await-orders.js';
-import { comesTrue, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
+import { comesTrue, isKnown, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { recordOf } from './send-item.js';
 import { failed, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
-import type { SignedAction } from '../../../core/ports/stores/relay.js';
+import { isOver, type RelayState, type SignedAction } from '../../../core/ports/stores/relay.js';
 import { sendWrite } from '../../../core/trading/place-order.js';
 
 /** Lets the relayer re-encode the job before signing: the resting order with only one level changed. */
@@ -72,7 +72,7 @@ export const removeChild = (work: Work, item: number, { parent, level }: Child):
 async function takeOff(work: Work, item: number, parent: KnownOrder | null, level: Child['level']): Promise<CancelOutcome> {
   const intent = parent && withLevel(parent, level.kind, 0n);
   if (parent === null || intent === null) return STILL_THERE;
-  const isSent = await sendCancel(work, item, intent, parent.id);
+  const isSent = (await sendCancel(work, item, intent, parent.id)) === 'sent';
   const isGone = isSent && (await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) === 0n));
   // If it was filled meanwhile, the position has the level, and the next cancel finds it there.
   return isGone ? { kind: 'done' } : STILL_THERE;
@@ -95,6 +95,7 @@ export interface ChildChange {
 }
 
 const NOT_THE_SAME = 'A take profit or stop loss of an order that rests can only get another price.';
+const NOT_MADE = 'The order was filled or canceled before its take profit or stop loss could be changed.';
 const ON_ITS_WAY = 'Another change of the same order is on its way.';
 const unsupported = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
 
@@ -118,6 +119,8 @@ export async function changeChild(
       now === null ? Promise.resolve(unsupported(ON_ITS_WAY)) : putChild(work, item, child, now),
     );
   } catch (error) {
+    // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
+    if (isKnown(error) && error.code === 'NOT_READY') throw error;
     return failed(error).outcome;
   } finally {
     watch.stop();
@@ -138,10 +141,17 @@ async function putChild(work: Work, item: ExchangeItem, { level, record }: Child
   if (oid === undefined) throw new TypeError('a child without a number');
   if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
   const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
-  const { handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
+  const { job, handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
   await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
-  await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) !== level.price);
-  return { kind: 'resting', oid, txHash: null, mayOpen: false };
+  const stateNow = async (): Promise<RelayState> => (await gateway.store.relay.job(venue.definition.slug, job.id))?.state ?? job.state;
+  await comesTrue(work, async () => {
+    const state = await stateNow();
+    if (isOver(state) && (state !== 'mined' || asked.price === level.price)) return true;
+    const price = await levelNow(work, parent.id, level.kind);
+    return price === null ? isOver(state) : price !== level.price;
+  });
+  const state = await stateNow();
+  return isOver(state) && state !== 'mined' ? unsupported(NOT_MADE) : { kind: 'resting', oid, txHash: null, mayOpen: false };
 }
 
 function beyondCapOf({ facade }: Gateway, venue: Venue, { order }: KnownOrder, { sl }: AmendIntent): ItemOutcome | null {

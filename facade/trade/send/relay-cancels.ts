@@ -8,9 +8,10 @@ import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js'
 import { watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { removeChild } from './change-child.js';
-import { askedLevel, findTarget, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
+import { askedLevel, findTarget, identityOf, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
 import type { Refusal, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { Address } from '../../../core/types.js';
+import type { ReplaceJobContext } from './relay-modify.js';
 
 export interface CancelItem {
   readonly item: number;
@@ -54,9 +55,16 @@ export async function relayCancels(
 
 const GONE: CancelOutcome = { kind: 'gone' };
 
-async function cancelOne(work: Work, { item, name, pairIndex }: CancelItem): Promise<CancelOutcome> {
-  const target = await settledTarget(work, name);
-  if (target === null || (pairIndex !== null && target.pairIndex !== pairIndex)) return GONE;
+/** A cloid that an order kept because the change to another one failed refers to that order again. */
+async function cancelOne(work: Work, request: CancelItem, before: Target | null = null): Promise<CancelOutcome> {
+  const target = await settledTarget(work, request.name);
+  if (target === null || (request.pairIndex !== null && target.pairIndex !== request.pairIndex)) return GONE;
+  if (before !== null && identityOf(before) === identityOf(target)) return GONE;
+  const outcome = await cancelTarget(work, request.item, target);
+  return outcome.kind === 'gone' && 'cloid' in request.name ? cancelOne(work, request, target) : outcome;
+}
+
+async function cancelTarget(work: Work, item: number, target: Target): Promise<CancelOutcome> {
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
@@ -103,13 +111,13 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   if (level !== null) return removeLevel(work, item, level);
   const intent = cancelIntentOf(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
-  const isSent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
+  const sent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
     // Checked again before the error is returned: the order may have been filled meanwhile.
     const last = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
     if (last !== null && !isGone(last)) throw error;
-    return false;
+    return 'gone' as const;
   });
-  if (!isSent) return GONE;
+  if (sent === 'gone') return GONE;
   await watch.over([now.id], leftOf(work));
   const after = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
   if (after?.order.status === 'canceled') return { kind: 'done' };
@@ -130,13 +138,18 @@ function cancelIntentOf(venue: Venue, { order, orderKey }: KnownOrder): Intent |
   return isUnanswered ? { kind: 'reclaim', requestIndex: indexOf(orderKey) } : null;
 }
 
+const isReplacement = (context: unknown): boolean => (context as Partial<ReplaceJobContext> | null)?.kind === 'replace';
+
 const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };
 
-/** Cancels an order that is still in the relayer's queue, so that it never gets a nonce. False if it may already be sent. */
+/**
+ * Cancels an order that is still in the relayer's queue, so that it never gets a nonce. False if it may already be sent, or if it replaces
+ * another one: that one would stay in its place.
+ */
 async function withdrawQueued({ store }: Gateway, { definition, clock }: Venue, trader: Address, id: bigint): Promise<boolean> {
   const { slug } = definition;
   const jobs = await store.relay.jobsOfOrder(slug, id);
-  if (jobs.length === 0 || jobs.some(({ state }) => state !== 'queued')) return false;
+  if (jobs.length === 0 || jobs.some(({ state, context }) => state !== 'queued' || isReplacement(context))) return false;
   const refused = await Promise.all(jobs.map((job) => store.relay.refuse(slug, job.id, CANCELED)));
   return refused.every((job) => job !== null) && store.orders.giveUp(slug, trader, id, clock.now());
 }

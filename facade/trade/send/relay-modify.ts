@@ -3,7 +3,7 @@ import type { TranslationContext } from '../../../core/domain/relay/exchange-ord
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { indexOf } from '../../../core/trading/find-order.js';
-import { watchOrders } from './await-orders.js';
+import { watchOrders, type OrderWatch } from './await-orders.js';
 import { changeChild } from './change-child.js';
 import { exchangeFacts } from '../plan/exchange-facts.js';
 import { findTarget, type OrderName, type Target } from '../plan/find-target.js';
@@ -18,7 +18,7 @@ import {
   type Plan,
   type Prepared,
 } from '../plan/plan-items.js';
-import type { CancelJobContext, CancelOutcome } from './cancel-work.js';
+import { isKnown, type CancelJobContext, type CancelOutcome } from './cancel-work.js';
 import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
@@ -67,11 +67,10 @@ export async function relayModify(
   if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
   // A change has no grouping: the order keeps the one it had.
   const item = { ...request.item, wire: { ...request.item.wire, grouping: target.record?.wire.grouping } };
-  if (await isNameOfAnother(gateway, venue, caller, item, target))
-    return failed(new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN })).outcome;
+  if (await isNameOfAnother(gateway, venue, caller, item, target)) return refusedChange(CLOID_TAKEN);
   const [child] = target.children ?? [];
   if (child !== undefined) return changeChild(gateway, venue, caller, action, { child, item, end });
-  const resting = restingSlot(target);
+  const resting = restingOrder(target);
   const facts = await exchangeFacts(gateway, venue, caller);
   const [plan] = planItems(venue, facts, [item]);
   // If the new order cannot be placed, the old one stays.
@@ -80,13 +79,13 @@ export async function relayModify(
   if (resting !== null && isOneEntry(plan)) {
     const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
       replaceInOne(gateway, venue, caller, action, {
-        ...{ plan: by, instead: resting, askedAt: facts.askedAt, holdMs },
+        ...{ ...resting, plan: by, askedAt: facts.askedAt, holdMs },
         keepsCloid: hasCloidOf(target, item),
       });
     const replaced = await replace(plan);
     return replaced.kind !== 'gone' && isSizedUp(plan) && wasTooMuch(replaced) ? replace(planExact(plan)) : replaced;
   }
-  const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.tradeIndex ?? null);
+  const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.instead.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten in place, so that the position is never without it.
   const isOverwritten = overwrites(plan, target);
@@ -131,14 +130,14 @@ const hasCloidOf = ({ record }: Target, { cloid }: ExchangeItem): boolean => clo
 /** The id does not refer to anything live any more. */
 const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
 
-/** The slot of the single resting order behind the target. */
-function restingSlot({ orders, protections }: Target): Instead | null {
+/** The single resting order behind the target, with its slot. */
+function restingOrder({ orders, protections }: Target): Pick<Replacement, 'replaced' | 'instead'> | null {
   // An order that missed its price and rests now is accompanied by the rejected one.
   const [only, ...others] = orders.filter(({ order }) => order.status !== 'rejected' && order.status !== 'expired');
   if (!only || others.length > 0 || protections.length > 0) return null;
   if (only.order.status !== 'open' || only.orderKey === null) return null;
   const { collateralIndex, collateralAmount } = only.order;
-  return { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount };
+  return { replaced: only.id, instead: { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount } };
 }
 
 function overwrites({ translation }: Plan, { orders, protections }: Target): boolean {
@@ -154,6 +153,8 @@ const isOneEntry = ({ translation }: Plan): boolean =>
 interface Replacement {
   readonly plan: Plan;
   readonly instead: Instead;
+  /** The order in that slot. */
+  readonly replaced: bigint;
   readonly keepsCloid: boolean;
   readonly askedAt: number;
   readonly holdMs: number;
@@ -164,7 +165,7 @@ async function replaceInOne(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { plan, instead, keepsCloid, askedAt, holdMs }: Replacement,
+  { plan, instead, replaced, keepsCloid, askedAt, holdMs }: Replacement,
 ): Promise<ItemOutcome | { readonly kind: 'gone' }> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return translation;
@@ -180,13 +181,33 @@ async function replaceInOne(
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
-    // The transaction is atomic: a refusal means that the old order was filled or canceled first.
-    return outcome.kind === 'rejected' ? { kind: 'gone' } : outcome;
+    if (outcome.kind !== 'rejected') return outcome;
+    // The transaction is atomic: the old order was filled or canceled first, or it stands.
+    return (await isLeft(gateway, venue, caller, watch, { id: replaced, end })) ? refusedChange(STANDS) : { kind: 'gone' };
   } catch (error) {
+    // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
+    if (isKnown(error) && error.code === 'NOT_READY') throw error;
     return failed(error).outcome;
   } finally {
     watch.stop();
   }
+}
+
+const STANDS = 'The contracts refused the change, and the order stands as it was.';
+const refusedChange = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
+
+/** Whether the order still rests. What ended it can be known later than the refusal of the change. */
+async function isLeft(
+  { store }: Gateway,
+  { definition, clock }: Venue,
+  { trader }: AgentCaller,
+  watch: OrderWatch,
+  { id, end }: { readonly id: bigint; readonly end: number },
+): Promise<boolean> {
+  const rests = async (): Promise<boolean> => (await store.orders.find(definition.slug, trader, id))?.order.status === 'open';
+  if (!(await rests())) return false;
+  await watch.over([id], Math.max(0, end - clock.now()));
+  return rests();
 }
 
 /**

@@ -1,0 +1,166 @@
+import { Wallet } from 'ethers';
+import { encodeFunctionData, type Hex } from 'viem';
+import { tokenAbi } from '../../sandbox/contracts/artefact.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { eventually } from '../harness/time/eventually.js';
+import type { ChainTrader } from '../harness/traders/chain-trader.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { operatorOf, type Operator } from '../harness/venue/operator.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+
+/** Cancels and changes that the contracts refuse although the order lives. The venue is its own: the contract is paused. */
+const BTC = 0;
+const PRICE = 60_000;
+const RUNNING = 0;
+const PAUSED = 2;
+/** The contract's name for the opening of a limit order. */
+const LIMIT_OPEN = 2;
+
+let sandbox: TestVenue;
+let chain: ChainControls;
+let operator: Operator;
+
+beforeAll(async () => {
+  sandbox = await startOwnVenue();
+  chain = firstChain(sandbox);
+  operator = operatorOf(chain);
+});
+beforeEach(async () => {
+  sandbox.controls.prices.jump(BTC, String(PRICE));
+  await eventually(
+    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (price) => price === BigInt(PRICE) * 10n ** 10n,
+  );
+});
+afterEach(async () => {
+  await chain.pauseMining(false);
+  chain.resetOracle();
+});
+afterAll(() => sandbox.stop());
+
+interface Bot {
+  readonly trader: ChainTrader;
+  readonly address: Hex;
+  send(action: object): Promise<unknown>;
+}
+
+async function newBot(): Promise<Bot> {
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox);
+  const agent = new Wallet(agentKey);
+  const send = async (action: object) => (await postExchange(sandbox.url, FACADE_CHAIN, await signL1(agent, { ...action }))).body;
+  return { trader, address: address.toLowerCase() as Hex, send };
+}
+
+const rest = (changes: object = {}) => order({ a: BTC, b: true, p: '50000', s: '0.1', r: false, t: { limit: { tif: 'Gtc' } }, ...changes });
+const stop = (triggerPx: string) =>
+  order({ a: BTC, b: false, p: '40000', s: '0.1', r: true, t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } } });
+const modify = (oid: number, changed: object) => ({ type: 'modify', oid, order: changed });
+const cancel = (o: number) => ({ type: 'cancel', cancels: [{ a: BTC, o }] });
+
+const statuses = (body: unknown) =>
+  (body as { response: { data: { statuses: Record<string, { oid: number }>[] } } }).response.data.statuses;
+
+/** The numbers of a resting order and of its stop loss, if one is given. */
+async function resting(bot: Bot, ...children: object[]): Promise<[number, number]> {
+  const grouping = children.length > 0 ? 'normalTpsl' : 'na';
+  const answers = statuses(await bot.send({ type: 'order', orders: [rest(), ...children], grouping }));
+  const oid = answers[0]?.['resting']?.oid ?? 0;
+  await eventually(
+    () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+    (live) => live.some(({ id, order: { status } }) => id === BigInt(oid) && status === 'open'),
+  );
+  if (children.length === 0) return [oid, 0];
+  const listed = await sandbox.call(`/hl/${FACADE_CHAIN}/info`, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ type: 'frontendOpenOrders', user: bot.address }),
+  });
+  const [parent] = listed.body as { children: { oid: number }[] }[];
+  return [oid, parent?.children[0]?.oid ?? 0];
+}
+
+const openOrders = async ({ trader }: Bot) => (await trader.trades()).filter(({ tradeType }) => tradeType !== 0).length;
+
+/** The trader's own transaction is in the next block, before any that is sent after this. */
+async function sendFirst({ trader }: Bot, to: Hex, data: Hex): Promise<{ readonly mined: Promise<unknown> }> {
+  const count = (at: string) => chain.request('eth_getTransactionCount', [trader.account.address, at]);
+  await chain.pauseMining(true);
+  const before = await count('pending');
+  const mined = trader.send(to, data);
+  await eventually(
+    () => count('pending'),
+    (now) => now !== before,
+  );
+  return { mined };
+}
+
+/** Blocks come again once the relayer's transaction waits behind the trader's. */
+async function resumeBehind(): Promise<void> {
+  const relayer = sandbox.controls.relayer.toLowerCase() as Hex;
+  await eventually(
+    () => sandbox.gateway.store.relay.open(FACADE_CHAIN, relayer),
+    (jobs) => jobs.some(({ state }) => state === 'accepted'),
+  );
+  await chain.pauseMining(false);
+}
+
+describe('a cancel', () => {
+  it('while all trading is paused says so, and the order is canceled later', async () => {
+    const bot = await newBot();
+    const [oid] = await resting(bot);
+    await operator.control('sandboxSetTradingActivated', [PAUSED]);
+    try {
+      expect(statuses(await bot.send(cancel(oid)))).toEqual([{ error: expect.stringContaining('Trading is halted.') }]);
+      expect(await openOrders(bot)).toBe(1);
+    } finally {
+      await operator.control('sandboxSetTradingActivated', [RUNNING]);
+    }
+    expect(statuses(await bot.send(cancel(oid)))).toEqual(['success']);
+  });
+
+  it('of an order that a keeper executes says that it is executing', async () => {
+    const bot = await newBot();
+    const [oid] = await resting(bot);
+    chain.setOraclePolicy(BTC, { mode: 'hold' });
+    const [trade] = await bot.trader.trades();
+    await operator.send(diamondCall('triggerOrder', [packed(LIMIT_OPEN, bot.trader.account.address, trade?.index ?? 0)]));
+    expect(statuses(await bot.send(cancel(oid)))).toEqual([{ error: expect.stringContaining('Order is executing') }]);
+    expect(await openOrders(bot)).toBe(1);
+  });
+});
+
+describe('a change', () => {
+  it('that the contracts refuse while the order stands says that it stands', async () => {
+    const bot = await newBot();
+    const [oid] = await resting(bot);
+    const before = await bot.trader.trades();
+    const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
+    const approveNothing = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [chain.definition.diamond, 0n] });
+    const { mined } = await sendFirst(bot, usdc?.address ?? '0x', approveNothing);
+    const changing = bot.send(modify(oid, rest({ p: '49000' })));
+    await resumeBehind();
+    await mined;
+    expect(await changing).toEqual({
+      status: 'err',
+      response: `The contracts refused the change, and the order stands as it was. asset=${BTC}`,
+    });
+    expect(await bot.trader.trades()).toEqual(before);
+  });
+
+  it('of the stop loss of an order that is canceled first is not reported as made', async () => {
+    const bot = await newBot();
+    const [, child] = await resting(bot, stop('45000'));
+    const [trade] = await bot.trader.trades();
+    const { mined } = await sendFirst(bot, chain.definition.diamond, diamondCall('cancelOpenOrder', [trade?.index ?? 0]));
+    const changing = bot.send(modify(child, stop('46000')));
+    await resumeBehind();
+    await mined;
+    expect(await changing).toEqual({
+      status: 'err',
+      response: `The order was filled or canceled before its take profit or stop loss could be changed. asset=${BTC}`,
+    });
+  });
+});
