@@ -67,6 +67,7 @@ const statuses = (body: unknown) =>
 async function resting(bot: Bot, ...children: object[]): Promise<[number, number]> {
   const grouping = children.length > 0 ? 'normalTpsl' : 'na';
   const answers = statuses(await bot.send({ type: 'order', orders: [rest(), ...children], grouping }));
+  expect(answers[0]).toMatchObject({ resting: { oid: expect.any(Number) } });
   const oid = answers[0]?.['resting']?.oid ?? 0;
   await eventually(
     () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
@@ -107,16 +108,25 @@ async function resumeBehind(): Promise<void> {
   await chain.pauseMining(false);
 }
 
+/** The gateway has noticed that the market is open, or that it is not. */
+const whenOpen = (isOpen: boolean) =>
+  eventually(
+    () => sandbox.get(`/v1/${FACADE_CHAIN}/markets/BTC-USD`),
+    ({ body }) => (body as { isOpen: boolean }).isOpen === isOpen,
+  );
+
 describe('a cancel', () => {
   it('while all trading is paused says so, and the order is canceled later', async () => {
     const bot = await newBot();
     const [oid] = await resting(bot);
     await operator.control('sandboxSetTradingActivated', [PAUSED]);
     try {
+      await whenOpen(false);
       expect(statuses(await bot.send(cancel(oid)))).toEqual([{ error: expect.stringContaining('Trading is halted.') }]);
       expect(await openOrders(bot)).toBe(1);
     } finally {
       await operator.control('sandboxSetTradingActivated', [RUNNING]);
+      await whenOpen(true);
     }
     expect(statuses(await bot.send(cancel(oid)))).toEqual(['success']);
   });

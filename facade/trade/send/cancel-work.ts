@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Intent } from '../../../core/domain/intent.js';
+import type { TranslationContext } from '../../../core/domain/relay/exchange-order.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
@@ -21,6 +22,14 @@ export interface CancelJobContext {
   readonly kind: 'cancel';
   readonly item: number;
   readonly intent: Intent;
+}
+
+/** What the relayer needs besides the order's translation: the slot that is released in the same transaction. */
+export interface ReplaceJobContext {
+  readonly kind: 'replace';
+  readonly item: number;
+  readonly tradeIndex: number;
+  readonly context: TranslationContext;
 }
 
 /** One signed action that cancels, and its deadline. */

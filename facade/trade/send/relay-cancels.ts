@@ -6,12 +6,11 @@ import { indexOf } from '../../../core/trading/find-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js';
 import { watchOrders } from './await-orders.js';
-import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
+import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type ReplaceJobContext, type Work } from './cancel-work.js';
 import { removeChild } from './change-child.js';
 import { askedLevel, findTarget, identityOf, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
 import type { Refusal, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { Address } from '../../../core/types.js';
-import type { ReplaceJobContext } from './relay-modify.js';
 
 export interface CancelItem {
   readonly item: number;

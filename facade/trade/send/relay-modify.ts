@@ -1,5 +1,4 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import type { TranslationContext } from '../../../core/domain/relay/exchange-order.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { indexOf } from '../../../core/trading/find-order.js';
@@ -18,7 +17,7 @@ import {
   type Plan,
   type Prepared,
 } from '../plan/plan-items.js';
-import { isKnown, type CancelJobContext, type CancelOutcome } from './cancel-work.js';
+import { isKnown, type CancelJobContext, type CancelOutcome, type ReplaceJobContext } from './cancel-work.js';
 import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
@@ -29,14 +28,6 @@ import { prepareReplacement } from '../../../core/trading/prepare-leg.js';
 import type { Instead } from '../../../core/trading/prepare-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import type { Hex } from '../../../core/types.js';
-
-/** What the relayer needs besides the order's translation: the slot that is released in the same transaction. */
-export interface ReplaceJobContext {
-  readonly kind: 'replace';
-  readonly item: number;
-  readonly tradeIndex: number;
-  readonly context: TranslationContext;
-}
 
 export type ModifyOutcome =
   | ItemOutcome
