@@ -170,7 +170,7 @@ describe('a change', () => {
     await mined;
     expect(await changing).toEqual({
       status: 'err',
-      response: `The order was filled or canceled before its take profit or stop loss could be changed. asset=${BTC}`,
+      response: `The change of the take profit or stop loss failed on chain: the order was filled or canceled first, or could not be changed. asset=${BTC}`,
     });
   });
 });

@@ -95,7 +95,8 @@ export interface ChildChange {
 }
 
 const NOT_THE_SAME = 'A take profit or stop loss of an order that rests can only get another price.';
-const NOT_MADE = 'The order was filled or canceled before its take profit or stop loss could be changed.';
+const NOT_MADE =
+  'The change of the take profit or stop loss failed on chain: the order was filled or canceled first, or could not be changed.';
 const ON_ITS_WAY = 'Another change of the same order is on its way.';
 const unsupported = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
 
@@ -114,20 +115,26 @@ export async function changeChild(
   if (!isSame || !isAll || withLevel(parent, level.kind, asked.price) === null) return unsupported(NOT_THE_SAME);
   const watch = watchOrders(gateway, venue, caller.trader);
   const work: Work = { gateway, venue, caller, action, watch, end, purpose: 'action' };
+  const sending = { hasBegun: false };
   try {
     return await oneByOne(work, parent, (now) =>
-      now === null ? Promise.resolve(unsupported(ON_ITS_WAY)) : putChild(work, item, child, now),
+      now === null ? Promise.resolve(unsupported(ON_ITS_WAY)) : putChild(work, item, child, { parent: now, sending }),
     );
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
-    if (isKnown(error) && error.code === 'NOT_READY') throw error;
+    if (sending.hasBegun && isKnown(error) && error.code === 'NOT_READY') throw error;
     return failed(error).outcome;
   } finally {
     watch.stop();
   }
 }
 
-async function putChild(work: Work, item: ExchangeItem, { level, record }: Child, parent: KnownOrder): Promise<ItemOutcome> {
+async function putChild(
+  work: Work,
+  item: ExchangeItem,
+  { level, record }: Child,
+  { parent, sending }: { readonly parent: KnownOrder; readonly sending: { hasBegun: boolean } },
+): Promise<ItemOutcome> {
   const { gateway, venue, caller, action, watch } = work;
   const asked = askedLevel(item.order);
   const intent = withLevel(parent, level.kind, asked.price);
@@ -139,8 +146,8 @@ async function putChild(work: Work, item: ExchangeItem, { level, record }: Child
   const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
   const [oid] = await gateway.store.exchange.recordChildren([made]);
   if (oid === undefined) throw new TypeError('a child without a number');
-  if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
   const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
+  sending.hasBegun = true;
   const { job, handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
   await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
   const stateNow = async (): Promise<RelayState> => (await gateway.store.relay.job(venue.definition.slug, job.id))?.state ?? job.state;
@@ -151,7 +158,9 @@ async function putChild(work: Work, item: ExchangeItem, { level, record }: Child
     return price === null ? isOver(state) : price !== level.price;
   });
   const state = await stateNow();
-  return isOver(state) && state !== 'mined' ? unsupported(NOT_MADE) : { kind: 'resting', oid, txHash: null, mayOpen: false };
+  if (isOver(state) && state !== 'mined') return unsupported(NOT_MADE);
+  if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
+  return { kind: 'resting', oid, txHash: null, mayOpen: false };
 }
 
 function beyondCapOf({ facade }: Gateway, venue: Venue, { order }: KnownOrder, { sl }: AmendIntent): ItemOutcome | null {

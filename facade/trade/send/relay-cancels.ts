@@ -58,10 +58,13 @@ const GONE: CancelOutcome = { kind: 'gone' };
 async function cancelOne(work: Work, request: CancelItem, before: Target | null = null): Promise<CancelOutcome> {
   const target = await settledTarget(work, request.name);
   if (target === null || (request.pairIndex !== null && target.pairIndex !== request.pairIndex)) return GONE;
-  if (before !== null && identityOf(before) === identityOf(target)) return GONE;
+  if (before !== null && (identityOf(before) === identityOf(target) || isNewerThan(work, target))) return GONE;
   const outcome = await cancelTarget(work, request.item, target);
   return outcome.kind === 'gone' && 'cloid' in request.name ? cancelOne(work, request, target) : outcome;
 }
+
+/** Placed by an action that came after this one. */
+const isNewerThan = ({ action }: Work, { record }: Target): boolean => record === null || record.action >= action.id;
 
 async function cancelTarget(work: Work, item: number, target: Target): Promise<CancelOutcome> {
   try {

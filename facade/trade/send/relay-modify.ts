@@ -71,7 +71,7 @@ export async function relayModify(
     const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
       replaceInOne(gateway, venue, caller, action, {
         ...{ ...resting, plan: by, askedAt: facts.askedAt, holdMs },
-        keepsCloid: hasCloidOf(target, item),
+        hasSameCloid: hasCloidOf(target, item),
       });
     const replaced = await replace(plan);
     return replaced.kind !== 'gone' && isSizedUp(plan) && wasTooMuch(replaced) ? replace(planExact(plan)) : replaced;
@@ -97,7 +97,9 @@ async function cancelTarget(
   action: SignedAction,
   { name, item: { item, pairIndex }, holdMs, target }: ModifyRequest & { readonly target: Target },
 ): Promise<ModifyOutcome | null> {
-  const [canceled] = await relayCancels(gateway, venue, caller, action, { items: [{ item, name, pairIndex }], holdMs });
+  // By its number: a cloid could come to mean another order meanwhile.
+  const exactly = target.record === null ? name : { oid: target.record.oid };
+  const [canceled] = await relayCancels(gateway, venue, caller, action, { items: [{ item, name: exactly, pairIndex }], holdMs });
   if (canceled?.kind === 'failed' || canceled?.kind === 'executing') return canceled;
   const isOurs = canceled?.kind === 'done' && (await isTakenBy(gateway, venue, caller, { action, item, target }));
   return isOurs ? null : { kind: 'gone' };
@@ -146,7 +148,7 @@ interface Replacement {
   readonly instead: Instead;
   /** The order in that slot. */
   readonly replaced: bigint;
-  readonly keepsCloid: boolean;
+  readonly hasSameCloid: boolean;
   readonly askedAt: number;
   readonly holdMs: number;
 }
@@ -156,19 +158,21 @@ async function replaceInOne(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { plan, instead, replaced, keepsCloid, askedAt, holdMs }: Replacement,
+  { plan, instead, replaced, hasSameCloid, askedAt, holdMs }: Replacement,
 ): Promise<ItemOutcome | { readonly kind: 'gone' }> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return translation;
   const watch = watchOrders(gateway, venue, caller.trader);
   const end = venue.clock.now() + holdMs;
+  let mayBeStored = false;
   try {
     const legs = await withSlot(venue, caller.trader, () =>
       Promise.all(translation.legs.map((leg) => prepareReplacement(gateway, venue, caller, leg, { instead, askedAt }))),
     );
     const prepared: Prepared = { ...plan, manner: 'resting', legs };
     const job: ReplaceJobContext = { kind: 'replace', item: asked.item, tradeIndex: instead.tradeIndex, context };
-    const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job, keepsCloid });
+    mayBeStored = true;
+    const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job, replaces: { id: replaced, hasSameCloid } });
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
@@ -177,7 +181,7 @@ async function replaceInOne(
     return (await isLeft(gateway, venue, caller, watch, { id: replaced, end })) ? refusedChange(STANDS) : { kind: 'gone' };
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
-    if (isKnown(error) && error.code === 'NOT_READY') throw error;
+    if (mayBeStored && isKnown(error) && error.code === 'NOT_READY') throw error;
     return failed(error).outcome;
   } finally {
     watch.stop();

@@ -36,8 +36,8 @@ export interface Sent extends Prepared {
 export interface SendOptions {
   /** The job context if the item replaces something. */
   readonly jobContext?: unknown;
-  /** It has the cloid of the order that it replaces, which lives until then. */
-  readonly keepsCloid?: boolean;
+  /** The order that it replaces, which lives until then. */
+  readonly replaces?: { readonly id: bigint; readonly hasSameCloid: boolean } | undefined;
   /** The id of the bot's order that this entry continues; it keeps that id. */
   readonly continues?: bigint | undefined;
 }
@@ -76,7 +76,7 @@ async function place(
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
-  { jobContext, keepsCloid = false, continues }: SendOptions,
+  { jobContext, replaces, continues }: SendOptions,
 ): Promise<Sent> {
   const { legs, asked } = prepared;
   const held = heldLeg(prepared);
@@ -98,7 +98,7 @@ async function place(
       ...owed(leg),
     })),
   };
-  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, keepsCloid });
+  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, replaces });
   const ids = placed.orders.map((stored) => stored?.id ?? null);
   const heldId = held === null ? null : (ids[held] ?? null);
   return {
@@ -119,10 +119,11 @@ async function placeNamed(
   venue: Venue,
   caller: AgentCaller,
   order: OrderToPlace,
-  { cloid, keepsCloid }: { readonly cloid: string | null; readonly keepsCloid: boolean },
+  { cloid, replaces }: Pick<SendOptions, 'replaces'> & { readonly cloid: string | null },
 ): Promise<Extract<Placement, { kind: 'placed' }>> {
   const placed = await placeOrder(gateway, venue, caller, { ...order, clientId: cloid });
   if (placed.kind === 'placed') return placed;
+  const keepsCloid = replaces !== undefined && (replaces.hasSameCloid || replaces.id === placed.stored.id);
   if (!keepsCloid && isLive(placed.stored.order)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
   if (keepsCloid || order.relayed?.record?.isContinued === true || cloid === null) return placeUnnamed(gateway, venue, caller, order);
   // Several may come at once after the past one: the first that is stored has the cloid while it lives.
