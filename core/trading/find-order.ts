@@ -50,22 +50,33 @@ export function carries({ transaction, formerData }: KnownOrder, input: Hex): bo
   return given.some((data) => text.includes(data.slice(2).toLowerCase()));
 }
 
-/** Contract errors that mean the order changed on chain in the meantime, with the published reason. */
-const OVERTAKEN: Readonly<Record<string, string>> = {
-  PendingTrigger: 'a keeper is executing it',
-  DoesntExist: 'it is no longer on chain',
-  NoTrade: 'it is no longer on chain',
-  NoOrder: 'it is no longer on chain',
-  WrongTradeType: 'it is no longer on chain',
-  WaitTimeout: 'the oracle still has time to answer',
+/** What a contract error says of an order that changed on chain in the meantime. */
+interface Overtaken {
+  /** The published reason. */
+  readonly reason: string;
+  /** False: it is being executed, and may come back. */
+  readonly isGone: boolean;
+}
+
+const GONE: Overtaken = { reason: 'it is no longer on chain', isGone: true };
+const OVERTAKEN: Readonly<Record<string, Overtaken>> = {
+  PendingTrigger: { reason: 'a keeper is executing it', isGone: false },
+  DoesntExist: GONE,
+  NoTrade: GONE,
+  NoOrder: GONE,
+  WrongTradeType: GONE,
+  WaitTimeout: { reason: 'the oracle still has time to answer', isGone: false },
 };
+
+/** Undefined for any other error, such as that of a pause: the order is as it was. */
+export const overtakenBy = (error: unknown): Overtaken | undefined => (isReverted(error) ? OVERTAKEN[error.details.errorName] : undefined);
 
 /** Reports a revert caused by the order's own state as a conflict instead of a failed simulation. */
 export async function unlessOvertaken<Result>(venue: Venue, known: KnownOrder, attempt: Promise<Result>): Promise<Result> {
   try {
     return await attempt;
   } catch (error) {
-    const reason = isReverted(error) ? OVERTAKEN[error.details.errorName] : undefined;
+    const reason = overtakenBy(error)?.reason;
     throw reason === undefined ? error : notModifiable(venue, known, reason);
   }
 }

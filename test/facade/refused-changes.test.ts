@@ -1,5 +1,6 @@
 import { Wallet } from 'ethers';
 import { encodeFunctionData, type Hex } from 'viem';
+import { lower } from '../../core/domain/interpret-executions.js';
 import { tokenAbi } from '../../sandbox/contracts/artefact.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
@@ -51,7 +52,7 @@ async function newBot(): Promise<Bot> {
   const { trader, address, agentKey } = await newFacadeTrader(sandbox);
   const agent = new Wallet(agentKey);
   const send = async (action: object) => (await postExchange(sandbox.url, FACADE_CHAIN, await signL1(agent, { ...action }))).body;
-  return { trader, address: address.toLowerCase() as Hex, send };
+  return { trader, address: lower(address), send };
 }
 
 const rest = (changes: object = {}) => order({ a: BTC, b: true, p: '50000', s: '0.1', r: false, t: { limit: { tif: 'Gtc' } }, ...changes });
@@ -100,9 +101,8 @@ async function sendFirst({ trader }: Bot, to: Hex, data: Hex): Promise<{ readonl
 
 /** Blocks come again once the relayer's transaction waits behind the trader's. */
 async function resumeBehind(): Promise<void> {
-  const relayer = sandbox.controls.relayer.toLowerCase() as Hex;
   await eventually(
-    () => sandbox.gateway.store.relay.open(FACADE_CHAIN, relayer),
+    () => sandbox.gateway.store.relay.open(FACADE_CHAIN, lower(sandbox.controls.relayer)),
     (jobs) => jobs.some(({ state }) => state === 'accepted'),
   );
   await chain.pauseMining(false);

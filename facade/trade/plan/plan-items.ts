@@ -72,6 +72,8 @@ export function failed(error: unknown): Failure {
   throw error;
 }
 
+export const unsupported = (reason: string): ItemOutcome => ({ kind: 'failed', error: new GatewayError('UNSUPPORTED', { reason }) });
+
 const AGAINST_OPENINGS: ReadonlySet<ErrorCode> = new Set([
   'MARKET_CLOSED',
   'SIZE_BELOW_MINIMUM',

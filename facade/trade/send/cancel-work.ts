@@ -6,7 +6,7 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import { soonest, type OrderWatch } from './await-orders.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
-import { isReverted } from '../../../core/trading/find-order.js';
+import { overtakenBy } from '../../../core/trading/find-order.js';
 import { requireLane, sendWrite } from '../../../core/trading/place-order.js';
 
 export type CancelOutcome =
@@ -73,18 +73,10 @@ export type CancelSent =
   /** A keeper or the oracle has it; it may come back. */
   | 'executing';
 
-/** What the contract says of a call that cancels. Any other refusal, such as a pause, leaves the order as it is. */
-const REFUSED: Readonly<Record<string, CancelSent>> = {
-  DoesntExist: 'gone',
-  NoTrade: 'gone',
-  NoOrder: 'gone',
-  WrongTradeType: 'gone',
-  PendingTrigger: 'executing',
-  WaitTimeout: 'executing',
-};
-
+/** Undefined where the order is as it was, as during a pause. */
 function refusedAs(error: unknown): CancelSent | undefined {
-  if (isReverted(error)) return REFUSED[error.details.errorName];
+  const overtaken = overtakenBy(error);
+  if (overtaken !== undefined) return overtaken.isGone ? 'gone' : 'executing';
   return isKnown(error) && error.code === 'ORDER_NOT_MODIFIABLE' ? 'executing' : undefined;
 }
 

@@ -2,7 +2,6 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import { createOnce } from '../../../core/caching/shared-reads.js';
 import type { AmendIntent } from '../../../core/domain/intent.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
-import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { indexOf } from '../../../core/trading/find-order.js';
 import { storedStopLoss } from '../../../core/trading/order-request.js';
@@ -12,7 +11,7 @@ import { askedLevel, type Child } from '../plan/find-target.js';
 import { soonest, watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { recordOf } from './send-item.js';
-import { failed, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
+import { failed, unsupported, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
 import { isOver, type RelayState, type SignedAction } from '../../../core/ports/stores/relay.js';
 import { sendWrite } from '../../../core/trading/place-order.js';
 
@@ -98,7 +97,6 @@ const NOT_THE_SAME = 'A take profit or stop loss of an order that rests can only
 const NOT_MADE =
   'The change of the take profit or stop loss failed on chain: the order was filled or canceled first, or could not be changed.';
 const ON_ITS_WAY = 'Another change of the same order is on its way.';
-const unsupported = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
 
 /** Changes the price of a resting order's level: a new order of the bot replaces the old one. */
 export async function changeChild(

@@ -1,5 +1,4 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { indexOf } from '../../../core/trading/find-order.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
@@ -11,6 +10,7 @@ import {
   isSizedUp,
   planExact,
   planItems,
+  unsupported,
   wasTooMuch,
   type ExchangeItem,
   type ItemOutcome,
@@ -58,7 +58,7 @@ export async function relayModify(
   if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
   // A change has no grouping: the order keeps the one it had.
   const item = { ...request.item, wire: { ...request.item.wire, grouping: target.record?.wire.grouping } };
-  if (await isNameOfAnother(gateway, venue, caller, item, target)) return refusedChange(CLOID_TAKEN);
+  if (await isNameOfAnother(gateway, venue, caller, item, target)) return unsupported(CLOID_TAKEN);
   const [child] = target.children ?? [];
   if (child !== undefined) return changeChild(gateway, venue, caller, action, { child, item, end });
   const resting = restingOrder(target);
@@ -178,7 +178,7 @@ async function replaceInOne(
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
     if (outcome.kind !== 'rejected') return outcome;
     // The transaction is atomic: the old order was filled or canceled first, or it stands.
-    return (await isLeft(gateway, venue, caller, watch, { id: replaced, end })) ? refusedChange(STANDS) : { kind: 'gone' };
+    return (await isLeft(gateway, venue, caller, watch, { id: replaced, end })) ? unsupported(STANDS) : { kind: 'gone' };
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
     if (mayBeStored && isKnown(error) && error.code === 'NOT_READY') throw error;
@@ -189,7 +189,6 @@ async function replaceInOne(
 }
 
 const STANDS = 'The contracts refused the change, and the order stands as it was.';
-const refusedChange = (reason: string): ItemOutcome => failed(new GatewayError('UNSUPPORTED', { reason })).outcome;
 
 /** Whether the order still rests. What ended it can be known later than the refusal of the change. */
 async function isLeft(

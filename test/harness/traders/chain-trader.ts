@@ -108,7 +108,7 @@ export async function receiptOf(chain: ChainControls, hash: Hex): Promise<{ read
   return found;
 }
 
-/** Without the types of each event, which would make the compiler slow. */
+/** Without the type of each event: their union is too large for the compiler. */
 const EVENTS: readonly AbiEvent[] = diamondAbi.filter((item) => item.type === 'event');
 
 function eventOf(name: string): AbiEvent {
