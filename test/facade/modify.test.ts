@@ -95,6 +95,11 @@ const waiting = async () =>
 const kept = async ({ address }: Bot): Promise<number> =>
   Number((await database.query<{ count: string }>('select count(*) from relay_actions where trader = $1', [address])).rows[0]?.count);
 
+/** Gives a request that waits some turns, so that a wrong decision would be made before what it waits for comes. */
+async function letItDecide({ trader }: Bot): Promise<void> {
+  for (let trips = 0; trips < 60; trips += 1) await trader.trades();
+}
+
 /** All of them are on their way, in this order, before the chain decides. Two that take back the same share one transaction. */
 async function atOnce(bot: Bot, ...actions: object[]): Promise<unknown[]> {
   await eventually(waiting, (jobs) => jobs === 0);
@@ -109,7 +114,7 @@ async function atOnce(bot: Bot, ...actions: object[]): Promise<unknown[]> {
         (count) => count === before + answers.length,
       );
       await eventually(waiting, (jobs) => jobs > 0);
-      for (let trips = 0; trips < 60; trips += 1) await bot.trader.trades();
+      await letItDecide(bot);
     }
   } finally {
     await chain.pauseMining(false);
@@ -189,7 +194,7 @@ describe('a cancel by cloid', () => {
       () => kept(bot),
       (count) => count === before + 1,
     );
-    for (let trips = 0; trips < 60; trips += 1) await bot.trader.trades();
+    await letItDecide(bot);
     await database.query('rollback');
     expect(await changing).toEqual(done);
     expect(statuses(await canceling)).toEqual(['success']);
@@ -222,6 +227,22 @@ describe('a change of a stop loss', () => {
     expect(await bot.send(modify(oid, buy('0.1')))).toEqual(gone);
     expect(await openOf(bot)).toEqual({ positions: 1, resting: 0 });
     expect((await bot.trader.trades())[0]).toMatchObject({ sl: units(55_000) });
+  });
+});
+
+describe('a change of an order with a stop loss', () => {
+  it('ends the stop loss, as a cancel does', async () => {
+    const bot = await newBot();
+    const group = { type: 'order', orders: [rest('0.1'), stop('45000')], grouping: 'normalTpsl' };
+    const oid = oidOf(statuses(await bot.send(group))[0]);
+    const [before] = await tradesOf(bot, ({ length }) => length > 0);
+    expect(before?.sl).toBe(units(45_000));
+    await eventually(
+      () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+      (live) => live.some(({ id, order: { status } }) => id === BigInt(oid) && status === 'open'),
+    );
+    expect(await bot.send(modify(oid, rest('0.1', { p: '49000' })))).toEqual(done);
+    expect((await bot.trader.trades()).map(({ sl }) => sl)).toEqual([0n]);
   });
 });
 
