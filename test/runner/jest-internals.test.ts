@@ -1,4 +1,4 @@
-import { fork } from 'node:child_process';
+import { execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -34,4 +34,20 @@ it('a worker that is ended stops listening to its parent, which end-of-run.ts wa
   child.send([END, true]);
   const [[said], exit] = await Promise.all([once(child, 'message'), once(child, 'exit')]);
   expect([said, exit]).toEqual(['let go', [0, null]]);
+});
+
+it("jest's framework makes a store that follows promises, and none where shared-runtime.cjs loads it", () => {
+  const program = `
+    const hooks = require('node:async_hooks');
+    let made = 0;
+    hooks.AsyncLocalStorage = class { constructor() { made += 1; } };
+    const framework = require('node:path').join(require.resolve('jest-circus/package.json'), '../build/jestAdapterInit.js');
+    const Runtime = require(${JSON.stringify(fileURLToPath(new URL('shared-runtime.cjs', import.meta.url)))});
+    made = 0;
+    Runtime.prototype.requireInternalModule(framework);
+    const shared = made;
+    delete require.cache[framework];
+    require(framework);
+    console.log(JSON.stringify({ shared, alone: made - shared }));`;
+  expect(JSON.parse(execFileSync(process.execPath, ['-e', program], { encoding: 'utf8' }))).toEqual({ shared: 0, alone: 1 });
 });

@@ -1,4 +1,5 @@
 'use strict';
+const asyncHooks = require('node:async_hooks');
 const { pathToFileURL } = require('node:url');
 const { default: Runtime } = require('jest-runtime');
 
@@ -20,6 +21,35 @@ module.exports = class SharedRuntime extends Runtime {
     delete globalThis[Symbol.for('EVENT_HANDLERS')];
     delete require.cache[path];
     module.children.length = 0; // or every instance is kept
-    return require(path);
+    const { AsyncLocalStorage } = asyncHooks;
+    asyncHooks.AsyncLocalStorage = CurrentTest;
+    try {
+      return require(path);
+    } finally {
+      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+    }
   }
 };
+
+/**
+ * Jest's framework follows the test that runs through every promise, so that concurrent tests can be told apart. Node then has to carry
+ * one more store from promise to promise for each file that a worker has run. Tests of a file run one after the other here, so the one
+ * that runs is a variable.
+ */
+class CurrentTest {
+  #store;
+
+  getStore() {
+    return this.#store;
+  }
+
+  async run(store, work) {
+    const before = this.#store;
+    this.#store = store;
+    try {
+      return await work();
+    } finally {
+      this.#store = before;
+    }
+  }
+}
