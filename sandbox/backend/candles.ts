@@ -63,7 +63,7 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
 
   const unsubscribe: Cancel = walk.onTick(({ pairIndex, price, at }) => record(pairIndex, price, at));
 
-  const pastSince = (pairIndex: number, from: number): readonly Candle[] => {
+  const pastSince = (pairIndex: number, from: number): readonly PackedCandles[] => {
     const [market, anchor] = [markets[pairIndex], firstPrices.get(pairIndex)];
     if (!market || anchor === undefined) return [];
     const past = pasts.get(pairIndex) ?? createPast({ noise, market, pairIndex, anchor, until: beganAt, isOpen });
@@ -72,7 +72,7 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
   };
 
   const minutes = (pairIndex: number, from: number, to: number): Candle[] => [
-    ...(from < beganAt ? between(pastSince(pairIndex, from), from, to) : []),
+    ...(from < beganAt ? pastSince(pairIndex, from).flatMap((packed) => unpack(packed, from, to)) : []),
     ...between(lives.get(pairIndex) ?? [], from, to),
   ];
 
@@ -101,14 +101,15 @@ interface PastOptions {
 
 /** Generates past candles only as far back as they are requested. */
 interface Past {
-  since(from: number): readonly Candle[];
+  /** Ascending. */
+  since(from: number): readonly PackedCandles[];
 }
 
 function createPast({ noise, market, pairIndex, anchor, until, isOpen }: PastOptions): Past {
   const sigma = market.volatilityPercent / 100 / Math.sqrt(DAY_MINUTES);
   const grid = gridOf(priceUnits(market.startPrice));
   const oldest = until - KEPT_MINUTES * MINUTE_MS;
-  let candles: Candle[] = [];
+  let candles: PackedCandles[] = [];
   let closeLevel = Number(anchor);
   let next = until - MINUTE_MS;
 
@@ -130,10 +131,43 @@ function createPast({ noise, market, pairIndex, anchor, until, isOpen }: PastOpt
     since(from) {
       const made: Candle[] = [];
       for (; next >= Math.max(from, oldest); next -= MINUTE_MS) if (isOpen(pairIndex, next)) made.push(make(next));
-      if (made.length > 0) candles = [...made.reverse(), ...candles];
+      if (made.length > 0) candles = [pack(made.reverse()), ...candles];
       return candles;
     },
   };
+}
+
+/** As objects, the 43,200 past minutes of one market would take 7 MB and slow every garbage collection. */
+interface PackedCandles {
+  readonly times: Float64Array;
+  /** Open, high, low and close of each. */
+  readonly prices: BigInt64Array;
+}
+
+const pack = (candles: readonly Candle[]): PackedCandles => ({
+  times: Float64Array.from(candles, ({ time }) => time),
+  prices: BigInt64Array.from(candles.flatMap(({ open, high, low, close }) => [open, high, low, close])),
+});
+
+function unpack({ times, prices }: PackedCandles, from: number, to: number): Candle[] {
+  const candles: Candle[] = [];
+  for (let at = firstSince(times, from); at < times.length; at += 1) {
+    const time = times[at] ?? to;
+    if (time >= to) break;
+    const price = (which: number): bigint => prices[4 * at + which] ?? 0n;
+    candles.push({ time, open: price(0), high: price(1), low: price(2), close: price(3) });
+  }
+  return candles;
+}
+
+function firstSince(times: Float64Array, from: number): number {
+  let [low, high] = [0, times.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((times[middle] ?? 0) < from) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const floorTo = (value: number, size: number): number => Math.floor(value / size) * size;
