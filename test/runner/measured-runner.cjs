@@ -1,5 +1,6 @@
 'use strict';
 const { readFileSync } = require('node:fs');
+const { takeCoverage } = require('node:v8');
 const { default: circus } = require('jest-circus/runner');
 
 /** /proc counts in clock ticks, a hundred a second on every Linux that Node supports. */
@@ -10,6 +11,7 @@ module.exports = async function measuredRunner(...run) {
   const [before, childrenBefore] = [process.cpuUsage(), endedChildrenMs()];
   const result = await circus(...run);
   const { user, system } = process.cpuUsage(before);
+  if (process.env.NODE_V8_COVERAGE) takeCoverage(); // a worker that is replaced writes nothing at its end
   return { ...result, processorMs: (user + system) / 1000 + endedChildrenMs() - childrenBefore };
 };
 
