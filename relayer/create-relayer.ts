@@ -1,7 +1,7 @@
 import type { Address, Cancel } from '../core/types.js';
-import type { QueuedJob, Relayer } from '../core/ports/relayer.js';
+import type { QueuedJob, Relayer, RequestToSend } from '../core/ports/relayer.js';
 import type { OrdersStore } from '../core/ports/stores/orders.js';
-import { isOver, type RelayJob, type RelayPurpose } from '../core/ports/stores/relay.js';
+import { isOver, type RelayJob, type RelayPurpose, type RelayRequest } from '../core/ports/stores/relay.js';
 import { SWITCH_MODES, type RelaySwitch, type SwitchStore, type WalletMode } from '../core/ports/stores/switches.js';
 import { createLane, type Lane } from './lane.js';
 import type { LaneOptions } from './lane-options.js';
@@ -92,6 +92,11 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     return { job, handedOver: over };
   }
 
+  async function addressed(request: RequestToSend): Promise<RelayRequest> {
+    if (request.trader === null) throw new Error('The facade sends for traders only.');
+    return { ...request, chain: slug, wallet: request.wallet ?? (await walletFor(request.trader)) };
+  }
+
   /** Another replica may own the lane, so stored states are polled as well, with one query for all waiting jobs. */
   function watch(): void {
     if (isWatching) return;
@@ -115,10 +120,12 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     dailyBudget: () => parts.dailyBudget ?? 'unlimited',
     areDrillsAllowed: () => areDrillsAllowed,
     async send({ isOnce = false, ...request }) {
-      if (request.trader === null) throw new Error('The facade sends for traders only.');
-      const wallet = request.wallet ?? (await walletFor(request.trader));
-      const queued = { ...request, chain: slug, wallet };
+      const queued = await addressed(request);
       return follow(isOnce ? (await store.queueOnce(queued, clock.now())).job : await store.queue(queued, clock.now()));
+    },
+    async sendAmend(request, amendment) {
+      const queued = await store.queueAmend(await addressed(request), amendment, clock.now());
+      return queued && { ...follow(queued.job), oid: queued.oid };
     },
     async place(relayed) {
       const placed = await store.placeAndQueue(relayed);

@@ -81,6 +81,13 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         if (queued.isNew) remember(queued.job.id, parent);
         return queued;
       },
+      async queueAmend(request, amendment, at) {
+        const parent = tracer.current();
+        if (parent === null) return store.queueAmend(request, amendment, at);
+        const queued = await store.queueAmend(tracedBy(request, parent), amendment, at);
+        if (queued !== null) remember(queued.job.id, parent);
+        return queued;
+      },
       async placeAndQueue(relayed) {
         const parent = tracer.current();
         if (parent === null) return store.placeAndQueue(relayed);

@@ -1,6 +1,16 @@
 import type { Address, Hex } from '../types.js';
 import type { DueWork } from './store.js';
-import type { Mined, PlacedOrder, RelayedOrder, RelayJob, RelayRequest, SignedAction, LaneProblem, LaneHealth } from './stores/relay.js';
+import type {
+  Amendment,
+  Mined,
+  PlacedOrder,
+  RelayedOrder,
+  RelayJob,
+  RelayRequest,
+  SignedAction,
+  LaneProblem,
+  LaneHealth,
+} from './stores/relay.js';
 import type { WalletMode } from './stores/switches.js';
 import type { DailyBudgetSetting } from '../config/relayer.js';
 
@@ -49,6 +59,11 @@ export interface QueuedJob {
   readonly handedOver: Promise<RelayJob>;
 }
 
+export interface QueuedAmend extends QueuedJob {
+  /** The id of the TP/SL that it sets; null if it sets none. */
+  readonly oid: bigint | null;
+}
+
 export type QueuedOrder =
   | (Omit<Extract<PlacedOrder, { kind: 'placed' }>, 'jobs'> & { readonly jobs: readonly QueuedJob[] })
   | Extract<PlacedOrder, { kind: 'refused' }>;
@@ -71,6 +86,8 @@ export interface Relayer {
   walletFor(trader: Address, known?: Address | null): Promise<Address>;
   /** Stores the job and queues it for its lane. Resolves when it is stored. */
   send(request: RequestToSend): Promise<QueuedJob>;
+  /** The same for a change of a resting order; null, with nothing stored, if the order has to be read again first. */
+  sendAmend(request: RequestToSend, amendment: Amendment): Promise<QueuedAmend | null>;
   /** Stores an order with its jobs in one transaction and queues them; an order that is not placed is not sent. */
   place(relayed: RelayedOrder): Promise<QueuedOrder>;
   /** The lane's last send failure, if no send has succeeded since; null otherwise. */

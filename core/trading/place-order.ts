@@ -3,9 +3,9 @@ import type { SwitchMode, WalletMode } from '../ports/stores/switches.js';
 import { capExceeded } from '../domain/agent.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
-import type { QueuedJob, QueuedOrder, Relayer } from '../ports/relayer.js';
+import type { QueuedAmend, QueuedJob, QueuedOrder, Relayer } from '../ports/relayer.js';
 import type { Draft, KnownOrder, NotPlaced } from '../ports/stores/orders.js';
-import type { BotOrder, RelayedLeg, RelayPurpose, SignedAction, LaneProblem } from '../ports/stores/relay.js';
+import type { Amendment, BotOrder, RelayedLeg, RelayPurpose, SignedAction, LaneProblem } from '../ports/stores/relay.js';
 import type { Hex, Address } from '../types.js';
 import { describeUnfilled, tooManyUnsent, type PreparedOrder } from './find-order.js';
 import { freshFunds } from '../caching/opening-reads.js';
@@ -226,6 +226,14 @@ export const sendWrite = (
   caller: AgentCaller,
   { write: { transaction }, orderId, isOnce = false, ...relayed }: RelayedWrite,
 ): Promise<QueuedJob> => relayerOf(venue).send({ ...requestOf(caller, { ...relayed, transaction }), orderId, isOnce });
+
+/** The same for a change of a resting order; null, with nothing stored, if the order has to be read again first. */
+export const sendAmend = (
+  venue: Venue,
+  caller: AgentCaller,
+  { write: { transaction }, orderId, ...relayed }: Omit<RelayedWrite, 'isOnce'>,
+  amendment: Amendment,
+): Promise<QueuedAmend | null> => relayerOf(venue).sendAmend({ ...requestOf(caller, { ...relayed, transaction }), orderId }, amendment);
 
 /** Refuses an action that could not be sent now: the trader can react to a refusal, but not to an order that waits unseen. */
 export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {

@@ -20,8 +20,10 @@ export const AWAITED_JOBS = `
 
 export const AWAITED = statement(AWAITED_JOBS);
 
-export const AMENDED = statement(`
-  select 1 from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint) limit 1`);
+export const AMENDED_JOBS = `
+  select 1 from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint) limit 1`;
+
+export const AMENDED = statement(AMENDED_JOBS);
 
 /** When an order that missed its price rests as another order, its TP/SL keep their oids and get the new parent. */
 export const RECORD_CHILD = `

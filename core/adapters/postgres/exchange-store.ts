@@ -11,7 +11,7 @@ import type {
   ScheduledCancel,
   WireTerms,
 } from '../../ports/stores/exchange.js';
-import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, FACTS, readFacts, RECORD_CHILD, type FactsRow } from './exchange-sql.js';
+import { AMENDED, ANSWER, AWAITED, AWAITED_JOBS, FACTS, readFacts, type FactsRow } from './exchange-sql.js';
 import { ask, decodeExact, encodeExact, statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 
@@ -66,14 +66,6 @@ export function createExchangeStore(db: Knex): ExchangeStore {
     },
     async answer(chain, oid, answered, at) {
       await ask(db, ANSWER, { chain, oid, answered, at, channel: JOURNAL_CHANNEL });
-    },
-    async recordChildren(children) {
-      const oids: bigint[] = [];
-      for (const child of children) {
-        const [added] = await rows<{ oid: bigint }>(RECORD_CHILD, childValues(child));
-        if (added) oids.push(added.oid);
-      }
-      return oids;
     },
     find: async (chain, trader, oid) => (await records('o.trader = :trader and o.oid = :oid', { chain, trader, oid }))[0] ?? null,
     async ofOids(chain, trader, oids) {

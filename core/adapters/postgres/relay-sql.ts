@@ -1,3 +1,4 @@
+import { AMENDED_JOBS } from './exchange-sql.js';
 import { isNamed, statement } from './statement.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
@@ -25,6 +26,32 @@ export const QUEUE_ONCE = statement(`
     returning ${JOB_COLUMNS}
   )
   select false as is_new, known.* from known union all select true, made.* from made`);
+
+/** Runs under the order's lock. The change repeats all of the order, so it is queued only while the order is stored as it was read. */
+const AMEND = `
+  insert into relay_jobs (chain, wallet, trader, purpose, parent, order_id, data, gas, context, not_after, state, created_at)
+  select cast(:chain as text), cast(:wallet as text), cast(:trader as text), cast(:purpose as text), cast(:parent as bigint),
+    cast(:orderId as bigint), cast(:data as text), cast(:gas as numeric), cast(:context as jsonb), cast(:notAfter as bigint), 'queued',
+    cast(:at as bigint)
+  where not exists (${AMENDED_JOBS})
+    and exists (select from orders where id = cast(:parentOrder as bigint) and state @> cast(:read as jsonb))
+  returning ${JOB_COLUMNS}`;
+
+export const QUEUE_AMEND = statement(`with made as (${AMEND}) select null::bigint as oid, made.* from made`);
+
+/** The same with the record of the TP/SL that it sets. */
+export const QUEUE_CHILD = statement(`
+  with made as (${AMEND}), added as (
+    insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at, parent_order)
+    select made.chain, nextval('entity_ids'), made.trader, cast(:agent as text), cast(:action as bigint), cast(:item as integer),
+      cast(:cloid as text), cast(:pairIndex as integer), cast(:manner as text), cast(:terms as jsonb), cast(:createdAt as bigint),
+      cast(:parentOrder as bigint)
+    from made
+    returning chain, oid
+  ), legs as (
+    insert into exchange_legs (chain, oid, seq, role, size_base) select chain, oid, 1, 'protect', cast(:sizeBase as numeric) from added
+  )
+  select added.oid, made.* from made, added`);
 
 const ACTIONS = `select ${ACTION_COLUMNS} from relay_actions where chain = :chain`;
 export const ACTION = statement(`${ACTIONS} and id = :id`);

@@ -10,7 +10,8 @@ import {
   type RelayStore,
 } from '../../ports/stores/relay.js';
 import * as SQL from './relay-sql.js';
-import { ask, askAll, lock, type Statement, type Values } from './statement.js';
+import { childValues } from './exchange-store.js';
+import { ask, askAll, encodeExact, lock, type Statement, type Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './lease-keeper.js';
 import { placeRelayed, type PlaceParts } from './place-order.js';
@@ -59,6 +60,16 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       const [row] = await askAll<JobRow & { readonly is_new: boolean }>(db, [first, { asked: SQL.QUEUE_ONCE, values }]);
       if (!row) throw new Error('The relay job was not stored.');
       return { job: readJob(row), isNew: row.is_new };
+    },
+    async queueAmend(request, { tradeIndex, amended, child }, at) {
+      const { price, tp, sl, slippageP } = amended.order;
+      const read = encodeExact({ status: 'open', price, tp, sl, slippageP });
+      const values = { ...(child && childValues(child)), ...queueValues(request, at), parentOrder: amended.id, tradeIndex, read };
+      // Across replicas only one change of an order is under way.
+      const first = lock(`diamond-gateway amends ${request.chain} ${request.trader} ${tradeIndex}`);
+      const asked = child === null ? SQL.QUEUE_AMEND : SQL.QUEUE_CHILD;
+      const [row] = await askAll<JobRow & { readonly oid: bigint | null }>(db, [first, { asked, values }]);
+      return row ? { job: readJob(row), oid: row.oid } : null;
     },
     unreclaimed: async (chain, now) =>
       (

@@ -96,8 +96,6 @@ export interface ExchangeStore {
   record(record: ExchangeRecord): Promise<void>;
   /** Stores the answer given to the bot and journals its orders again, so that every replica reloads them. */
   answer(chain: ChainSlug, oid: bigint, answered: Answered, at: number): Promise<void>;
-  /** Each gets its own oid. */
-  recordChildren(children: readonly ChildRecord[]): Promise<bigint[]>;
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
   /** By oid; oids without a record are absent. */
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;

@@ -210,6 +210,15 @@ export type PlacedOrder =
   /** The order of this leg was refused, so that nothing is stored. */
   | { readonly kind: 'refused'; readonly at: number; readonly why: NotPlaced };
 
+/** A change of a resting order. The contract overwrites the whole order, so the change repeats what was read of it. */
+export interface Amendment {
+  readonly tradeIndex: number;
+  /** As it was read. */
+  readonly amended: Pick<KnownOrder, 'id' | 'order'>;
+  /** The TP/SL that the change sets; null if it removes one. */
+  readonly child: ChildRecord | null;
+}
+
 /** A missing nonce that keeps higher ones from being mined. */
 export interface Hole {
   readonly nonce: number;
@@ -227,6 +236,15 @@ export interface RelayStore {
   queue(request: RelayRequest, at: number): Promise<RelayJob>;
   /** For cancels and reclaims: returns the open job that already does the same, if there is one. */
   queueOnce(request: RelayRequest, at: number): Promise<{ readonly job: RelayJob; readonly isNew: boolean }>;
+  /**
+   * For a change of a resting order, with the record of its child. Null, with nothing stored, while another change of the order is under
+   * way or if the order is not as it was read: based on old values, the change would undo that of another replica.
+   */
+  queueAmend(
+    request: RelayRequest,
+    amendment: Amendment,
+    at: number,
+  ): Promise<{ readonly job: RelayJob; readonly oid: bigint | null } | null>;
   /**
    * Requests of bots that the oracle did not answer in time and that no job reclaims yet. A request just tried is skipped for a while, and
    * so are all requests of a trader whose reclaims failed, longer each time. The trader with the oldest last try comes first.

@@ -5,9 +5,9 @@ import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import { soonest, type OrderWatch } from './await-orders.js';
-import type { RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
+import type { Amendment, RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import { overtakenBy } from '../../../core/trading/find-order.js';
-import { requireLane, sendWrite } from '../../../core/trading/place-order.js';
+import { requireLane, sendAmend, sendWrite } from '../../../core/trading/place-order.js';
 
 export type CancelOutcome =
   | { readonly kind: 'done' }
@@ -71,7 +71,9 @@ export type CancelSent =
   /** The contract has nothing left to cancel. */
   | 'gone'
   /** A keeper or the oracle has it; it may come back. */
-  | 'executing';
+  | 'executing'
+  /** Another change of the resting order came first: it has to be read again. */
+  | 'outdated';
 
 /** Undefined where the order is as it was, as during a pause. */
 function refusedAs(error: unknown): CancelSent | undefined {
@@ -80,22 +82,27 @@ function refusedAs(error: unknown): CancelSent | undefined {
   return isKnown(error) && error.code === 'ORDER_NOT_MODIFIABLE' ? 'executing' : undefined;
 }
 
-export async function sendCancel(work: Work, item: number, intent: Intent, orderId: bigint | null): Promise<CancelSent> {
+export interface CancelToSend {
+  readonly item: number;
+  readonly intent: Intent;
+  readonly orderId: bigint | null;
+  /** If a level of a resting order is removed. */
+  readonly amendment?: Amendment;
+}
+
+export async function sendCancel(work: Work, { item, intent, orderId, amendment }: CancelToSend): Promise<CancelSent> {
   const { gateway, venue, caller, action, watch, purpose } = work;
   requireLane(venue, caller);
   try {
     const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
     const context: CancelJobContext = { kind: 'cancel', item, intent };
     // Without an order in the signed action its id stays with the job, so that the owner can see what canceled it.
-    const { handedOver } = await sendWrite(venue, caller, {
-      action,
-      orderId: purpose === 'action' ? null : orderId,
-      write,
-      context,
-      purpose,
-      isOnce: isUnique(intent),
-    });
-    await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
+    const relayed = { action, orderId: purpose === 'action' ? null : orderId, write, context, purpose };
+    const queued = amendment
+      ? await sendAmend(venue, caller, relayed, amendment)
+      : await sendWrite(venue, caller, { ...relayed, isOnce: isUnique(intent) });
+    if (queued === null) return 'outdated';
+    await soonest(venue, watch, [queued.handedOver.then(requireSent)], leftOf(work));
     return 'sent';
   } catch (error) {
     const refused = orderId === null ? undefined : refusedAs(error);

@@ -1,5 +1,4 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import { createOnce } from '../../../core/caching/shared-reads.js';
 import type { AmendIntent } from '../../../core/domain/intent.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
@@ -13,7 +12,7 @@ import { comesTrue, isKnown, leftOf, requireSent, sendCancel, type CancelOutcome
 import { recordOf } from './send-item.js';
 import { failed, unsupported, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
 import { isOver, type RelayState, type SignedAction } from '../../../core/ports/stores/relay.js';
-import { sendWrite } from '../../../core/trading/place-order.js';
+import { sendAmend } from '../../../core/trading/place-order.js';
 
 /** Lets the relayer re-encode the job before signing: the resting order with only one level changed. */
 export interface ChildJobContext {
@@ -35,22 +34,21 @@ export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'order
 
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
-/** Pending changes by order id. */
-const inTurn = createOnce<Venue, Map<bigint, Promise<unknown>>>(() => new Map());
-
 /**
- * Serialises the changes of an order: each writes both levels, so one based on stale levels would undo the previous one. The order is
- * read again for each change, once no other is pending; null if that takes too long.
+ * A change overwrites all of the order, so one based on old levels would undo another. Each is based on the order as it is while no other
+ * change is under way. The store refuses it if another one, here or on another replica, came first: then it is made again. Null if the
+ * reply's time is up before.
  */
-async function oneByOne<Result>(work: Work, { id }: KnownOrder, change: (parent: KnownOrder | null) => Promise<Result>): Promise<Result> {
-  const turns = inTurn(work.venue);
-  const mine = (turns.get(id) ?? Promise.resolve()).then(async () => change(await quietParent(work, id)));
-  const settled = mine.catch(() => undefined);
-  turns.set(id, settled);
-  try {
-    return await mine;
-  } finally {
-    if (turns.get(id) === settled) turns.delete(id);
+async function inTurn<Result>(
+  work: Work,
+  { id }: KnownOrder,
+  change: (parent: KnownOrder) => Promise<Result | null>,
+): Promise<Result | null> {
+  for (;;) {
+    const parent = await quietParent(work, id);
+    if (parent === null) return null;
+    const changed = await change(parent);
+    if (changed !== null || leftOf(work) === 0) return changed;
   }
 }
 
@@ -65,14 +63,17 @@ async function quietParent(work: Work, id: bigint): Promise<KnownOrder | null> {
 }
 
 /** Removes a level from a resting order. */
-export const removeChild = (work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> =>
-  oneByOne(work, parent, (now) => takeOff(work, item, now, level));
+export const removeChild = async (work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> =>
+  (await inTurn(work, parent, (now) => takeOff(work, item, now, level))) ?? STILL_THERE;
 
-async function takeOff(work: Work, item: number, parent: KnownOrder | null, level: Child['level']): Promise<CancelOutcome> {
-  const intent = parent && withLevel(parent, level.kind, 0n);
-  if (parent === null || intent === null) return STILL_THERE;
-  const isSent = (await sendCancel(work, item, intent, parent.id)) === 'sent';
-  const isGone = isSent && (await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) === 0n));
+/** Null if the order has to be read again. */
+async function takeOff(work: Work, item: number, parent: KnownOrder, level: Child['level']): Promise<CancelOutcome | null> {
+  const intent = withLevel(parent, level.kind, 0n);
+  if (intent === null) return STILL_THERE;
+  const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: null };
+  const sent = await sendCancel(work, { item, intent, orderId: parent.id, amendment });
+  if (sent === 'outdated') return null;
+  const isGone = sent === 'sent' && (await comesTrue(work, async () => (await levelNow(work, parent.id, level.kind)) === 0n));
   // If it was filled meanwhile, the position has the level, and the next cancel finds it there.
   return isGone ? { kind: 'done' } : STILL_THERE;
 }
@@ -115,9 +116,7 @@ export async function changeChild(
   const work: Work = { gateway, venue, caller, action, watch, end, purpose: 'action' };
   const sending = { hasBegun: false };
   try {
-    return await oneByOne(work, parent, (now) =>
-      now === null ? Promise.resolve(unsupported(ON_ITS_WAY)) : putChild(work, item, child, { parent: now, sending }),
-    );
+    return (await inTurn(work, parent, (now) => putChild(work, item, child, { parent: now, sending }))) ?? unsupported(ON_ITS_WAY);
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
     if (sending.hasBegun && isKnown(error) && error.code === 'NOT_READY') throw error;
@@ -127,12 +126,13 @@ export async function changeChild(
   }
 }
 
+/** Null if the order has to be read again. */
 async function putChild(
   work: Work,
   item: ExchangeItem,
   { level, record }: Child,
   { parent, sending }: { readonly parent: KnownOrder; readonly sending: { hasBegun: boolean } },
-): Promise<ItemOutcome> {
+): Promise<ItemOutcome | null> {
   const { gateway, venue, caller, action, watch } = work;
   const asked = askedLevel(item.order);
   const intent = withLevel(parent, level.kind, asked.price);
@@ -142,11 +142,16 @@ async function putChild(
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const sizeBase = record.legs.reduce((sum, leg) => sum + leg.sizeBase, 0n);
   const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
-  const [oid] = await gateway.store.exchange.recordChildren([made]);
-  if (oid === undefined) throw new TypeError('a child without a number');
   const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
   sending.hasBegun = true;
-  const { job, handedOver } = await sendWrite(venue, caller, { action, orderId: null, write, context });
+  const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: made };
+  const queued = await sendAmend(venue, caller, { action, orderId: null, write, context }, amendment);
+  if (queued === null) {
+    sending.hasBegun = false;
+    return null;
+  }
+  const { job, handedOver, oid } = queued;
+  if (oid === null) throw new TypeError('a child without a number');
   await soonest(venue, watch, [handedOver.then(requireSent)], leftOf(work));
   const stateNow = async (): Promise<RelayState> => (await gateway.store.relay.job(venue.definition.slug, job.id))?.state ?? job.state;
   await comesTrue(work, async () => {

@@ -113,7 +113,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   if (level !== null) return removeLevel(work, item, level);
   const intent = cancelIntentOf(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
-  const sent = await sendCancel(work, item, intent, now.id).catch(async (error: unknown) => {
+  const sent = await sendCancel(work, { item, intent, orderId: now.id }).catch(async (error: unknown) => {
     // Checked again before the error is returned: the order may have been filled meanwhile.
     const last = await gateway.store.orders.find(venue.definition.slug, caller.trader, now.id);
     if (last !== null && !isGone(last)) throw error;
@@ -161,7 +161,8 @@ async function removeLevel(work: Work, item: number, protection: Protected): Pro
   const { tradeIndex, kind } = protection;
   if (!(await comesTrue(work, async () => !(await isAwaited(work, protection))))) return STILL_THERE;
   if (!(await isProtected(work, protection))) return { kind: 'gone' };
-  await sendCancel(work, item, { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null }, null);
+  const intent: Intent = { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null };
+  await sendCancel(work, { item, intent, orderId: null });
   return (await comesTrue(work, async () => !(await isProtected(work, protection)))) ? { kind: 'done' } : STILL_THERE;
 }
 

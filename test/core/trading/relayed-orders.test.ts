@@ -1,5 +1,7 @@
 import type { SignerClaim } from '../../../core/ports/stores/signers.js';
 import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
+import { RECORD_CHILD } from '../../../core/adapters/postgres/exchange-sql.js';
+import { childValues } from '../../../core/adapters/postgres/exchange-store.js';
 import type { Address } from '../../../core/types.js';
 import type { BotOrder, RelayedLeg, RelayedOrder } from '../../../core/ports/stores/relay.js';
 import type { OpeningGuard } from '../../../core/ports/stores/rules.js';
@@ -304,8 +306,10 @@ describe('an order that is stored with what sends it', () => {
       parentOrder,
       sizeBase,
     });
-    const [first] = await store.exchange.recordChildren([childOf(7n, 5n)]);
-    const [again] = await store.exchange.recordChildren([childOf(8n, 6n)]);
+    const oidOf = async (child: ReturnType<typeof childOf>) =>
+      (await store.db.raw<{ rows: { oid: bigint }[] }>(RECORD_CHILD, childValues(child) as never)).rows[0]?.oid;
+    const first = await oidOf(childOf(7n, 5n));
+    const again = await oidOf(childOf(8n, 6n));
     expect(again).toBe(first);
     expect(await store.exchange.find(CHAIN, record.trader, first ?? 0n)).toMatchObject({ parentOrder: 8n, legs: [{ sizeBase: 6n }] });
     const rows = await store.db('exchange_orders').where({ action: record.action });

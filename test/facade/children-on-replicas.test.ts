@@ -1,0 +1,107 @@
+import { Wallet } from 'ethers';
+import type pg from 'pg';
+import type { ChainTrader } from '../harness/traders/chain-trader.js';
+import { eventually } from '../harness/time/eventually.js';
+import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+
+/** Take profit and stop loss of one order that rests, changed through two replicas at the same moment. */
+const BTC = 0;
+const PRICE = 60_000;
+const TP = `0x${'a1'.repeat(16)}`;
+const SL = `0x${'a2'.repeat(16)}`;
+
+let sandbox: TestVenue;
+let beside: SecondGateway;
+let database: pg.Client;
+
+beforeAll(async () => {
+  sandbox = await startOwnVenue();
+  database = await venueDatabase(sandbox);
+  beside = await startSecondGateway(sandbox, { relays: true });
+  sandbox.controls.prices.jump(BTC, String(PRICE));
+  const knowsPrice = ({ gateway }: Pick<TestVenue, 'gateway'>) =>
+    eventually(
+      () => gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+      (oracle) => oracle === units(PRICE),
+    );
+  await Promise.all([knowsPrice(sandbox), knowsPrice(beside)]);
+  await eventually(
+    () => beside.get('/ready'),
+    ({ status }) => status === 200,
+  );
+});
+afterAll(async () => {
+  await beside.stop();
+  await database.end();
+  await sandbox.stop();
+});
+
+interface Bot {
+  readonly trader: ChainTrader;
+  send(url: string, action: object): Promise<unknown>;
+}
+
+const units = (price: number) => BigInt(price) * 10n ** 10n;
+const level = (tpsl: 'tp' | 'sl', triggerPx: string, c: string) =>
+  order({ a: BTC, b: false, p: triggerPx, s: '0.1', r: true, t: { trigger: { isMarket: true, triggerPx, tpsl } }, c });
+const change = (tpsl: 'tp' | 'sl', triggerPx: string, c: string) => ({ type: 'modify', oid: c, order: level(tpsl, triggerPx, c) });
+const removal = (cloid: string) => ({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] });
+const CHANGED = { status: 'ok', response: { type: 'default' } };
+const REMOVED = { status: 'ok', response: { type: 'cancel', data: { statuses: ['success'] } } };
+
+/** A bot with an order that rests with a take profit at 70,000 and a stop loss at 55,000. */
+async function newBot(): Promise<Bot> {
+  const { trader, address, agentKey } = await newFacadeTrader(sandbox);
+  const agent = new Wallet(agentKey);
+  const send = async (url: string, action: object) => (await postExchange(url, FACADE_CHAIN, await signL1(agent, { ...action }))).body;
+  const parent = order({ a: BTC, b: true, p: '58000', s: '0.1', r: false, t: { limit: { tif: 'Gtc' } } });
+  await send(sandbox.url, { type: 'order', orders: [parent, level('tp', '70000', TP), level('sl', '55000', SL)], grouping: 'normalTpsl' });
+  await eventually(
+    () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, address.toLowerCase() as `0x${string}`),
+    ([only]) => only?.order.status === 'open',
+  );
+  return { trader, send };
+}
+
+const WAITING = `select count(*)::int from pg_locks where not granted
+  and database = (select oid from pg_database where datname = current_database())`;
+
+/** Both have read the order before either of their jobs is stored. */
+async function atOnce(bot: Bot, here: object, there: object): Promise<unknown[]> {
+  await database.query('begin');
+  await database.query('lock table relay_jobs in share row exclusive mode');
+  const answers = Promise.all([bot.send(sandbox.url, here), bot.send(beside.url, there)]);
+  try {
+    await eventually(
+      async () => (await database.query<{ count: number }>(WAITING)).rows[0]?.count,
+      (count) => count === 2,
+    );
+  } finally {
+    await database.query('rollback');
+  }
+  return answers;
+}
+
+describe('changes of one resting order through two replicas', () => {
+  it('are both made: of its take profit and its stop loss', async () => {
+    const bot = await newBot();
+    expect(await atOnce(bot, change('tp', '71000', TP), change('sl', '54000', SL))).toEqual([CHANGED, CHANGED]);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: units(71_000), sl: units(54_000) }]);
+  });
+
+  it('are both made: one removes its take profit, the other changes its stop loss', async () => {
+    const bot = await newBot();
+    expect(await atOnce(bot, removal(TP), change('sl', '54000', SL))).toEqual([REMOVED, CHANGED]);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: units(54_000) }]);
+  });
+
+  it('are both made: each removes one', async () => {
+    const bot = await newBot();
+    expect(await atOnce(bot, removal(TP), removal(SL))).toEqual([REMOVED, REMOVED]);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: 0n }]);
+  });
+});
