@@ -4,7 +4,7 @@ import { indexOf } from '../../core/trading/find-order.js';
 import type { KnownOrder } from '../../core/ports/stores/orders.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { findTarget, type OrderName, type Target } from './plan/find-target.js';
+import { findTarget, isAwaited, type OrderName, type Target } from './plan/find-target.js';
 import { encodeIntent } from '../../core/trading/encode-intent.js';
 import type { AmendIntent, Intent } from '../../core/domain/intent.js';
 import { leverageForMargin, MAX_SLIPPAGE_P, wantedClosingSlippage, translateOrder } from '../../core/domain/relay/translate-order.js';
@@ -191,7 +191,7 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
       return job.purpose === 'action' && guards(store, definition.slug, signed, context);
     case 'cancel':
       return job.purpose === 'action'
-        ? isAmong(context.intent, await target(context.item))
+        ? isAmong(context.intent, await target(context.item)) && !(await isReplaced(store, definition, signed, context))
         : isOwn(store, definition.slug, signed, job, context.intent);
   }
 }
@@ -257,6 +257,21 @@ function isAmong(intent: Intent, target: Target | null): boolean {
   const isNamed = (kind: 'tp' | 'sl'): boolean =>
     target.protections.some((protection) => protection.tradeIndex === intent.tradeIndex && protection.kind === kind);
   return kinds.length > 0 && kinds.every(isNamed);
+}
+
+/** Whether the level that would be removed is no longer that of the canceled order, or another order is about to take its place. */
+async function isReplaced(
+  store: Store,
+  definition: Definition,
+  signed: Pick<ReadAction, 'trader'>,
+  { intent, price }: CancelJobContext,
+): Promise<boolean> {
+  if (intent.kind !== 'protect') return false;
+  const { tradeIndex } = intent;
+  const kind = intent.tp === null ? 'sl' : 'tp';
+  if (await isAwaited({ store }, { definition }, signed, { tradeIndex, kind })) return true;
+  const positions = await store.account.openPositions(definition.slug, signed.trader);
+  return price !== undefined && positions.find((open) => open.tradeIndex === tradeIndex)?.position[kind] !== price;
 }
 
 /** Whether the order stays the same except for the level of a named child. */

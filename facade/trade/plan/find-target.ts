@@ -131,6 +131,19 @@ export function levelTarget({ order }: KnownOrder): Target['protections'][number
   return kind === null || tradeIndex === null || status !== 'open' ? null : { tradeIndex, kind, price };
 }
 
+/** Whether an order is about to set this level. */
+export async function isAwaited(
+  { store }: StoreOf,
+  { definition }: DefinitionOf,
+  { trader }: TraderOf,
+  { tradeIndex, kind }: Pick<Protection, 'tradeIndex' | 'kind'>,
+): Promise<boolean> {
+  const awaited = await store.exchange.awaited(definition.slug, trader);
+  return awaited.some(
+    ({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex),
+  );
+}
+
 /** Where a TP/SL that came with an opening is now. */
 export type ChildPlace =
   /** Its parent is not on chain yet. */

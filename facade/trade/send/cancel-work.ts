@@ -22,6 +22,8 @@ export interface CancelJobContext {
   readonly kind: 'cancel';
   readonly item: number;
   readonly intent: Intent;
+  /** Of the level that is removed from a position: with another price it is another order's. */
+  readonly price?: bigint;
 }
 
 /** What the relayer needs besides the order's translation: the slot that is released in the same transaction. */
@@ -88,14 +90,16 @@ export interface CancelToSend {
   readonly orderId: bigint | null;
   /** If a level of a resting order is removed. */
   readonly amendment?: Amendment;
+  /** If a level of a position is removed: its price there. */
+  readonly price?: bigint;
 }
 
-export async function sendCancel(work: Work, { item, intent, orderId, amendment }: CancelToSend): Promise<CancelSent> {
+export async function sendCancel(work: Work, { item, intent, orderId, amendment, price }: CancelToSend): Promise<CancelSent> {
   const { gateway, venue, caller, action, watch, purpose } = work;
   requireLane(venue, caller);
   try {
     const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
-    const context: CancelJobContext = { kind: 'cancel', item, intent };
+    const context: CancelJobContext = { kind: 'cancel', item, intent, ...(price !== undefined && { price }) };
     // Without an order in the signed action its id stays with the job, so that the owner can see what canceled it.
     const relayed = { action, orderId: purpose === 'action' ? null : orderId, write, context, purpose };
     const queued = amendment

@@ -6,7 +6,7 @@ import { indexOf } from '../../../core/trading/find-order.js';
 import { storedStopLoss } from '../../../core/trading/order-request.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import { askedLevel, type Child } from '../plan/find-target.js';
+import { askedLevel, childPlace, type Child } from '../plan/find-target.js';
 import { soonest, watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { recordOf } from './send-item.js';
@@ -32,21 +32,25 @@ export function withLevel({ order, orderKey }: Pick<KnownOrder, 'order' | 'order
   return { kind: 'amend', tradeIndex: indexOf(orderKey), price: trigger, tp, sl, slippageP, [kind]: price };
 }
 
+type Gone = Extract<CancelOutcome, { kind: 'gone' }>;
+
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
 /**
  * A change overwrites all of the order, so one based on old levels would undo another. Each is based on the order as it is while no other
- * change is under way. The store refuses it if another one, here or on another replica, came first: then it is made again. Null if the
- * reply's time is up before.
+ * change is under way. The store refuses it if another one, here or on another replica, came first: then it is made again, unless that one
+ * replaced or removed the child. Null if the reply's time is up before.
  */
 async function inTurn<Result>(
   work: Work,
-  { id }: KnownOrder,
+  { record, parent: { id } }: Child,
   change: (parent: KnownOrder) => Promise<Result | null>,
-): Promise<Result | null> {
+): Promise<Result | Gone | null> {
+  const { gateway, venue, caller } = work;
   for (;;) {
     const parent = await quietParent(work, id);
     if (parent === null) return null;
+    if ((await childPlace(gateway, venue, caller.trader, record)).kind === 'gone') return { kind: 'gone' };
     const changed = await change(parent);
     if (changed !== null || leftOf(work) === 0) return changed;
   }
@@ -63,8 +67,8 @@ async function quietParent(work: Work, id: bigint): Promise<KnownOrder | null> {
 }
 
 /** Removes a level from a resting order. */
-export const removeChild = async (work: Work, item: number, { parent, level }: Child): Promise<CancelOutcome> =>
-  (await inTurn(work, parent, (now) => takeOff(work, item, now, level))) ?? STILL_THERE;
+export const removeChild = async (work: Work, item: number, child: Child): Promise<CancelOutcome> =>
+  (await inTurn(work, child, (parent) => takeOff(work, item, parent, child.level))) ?? STILL_THERE;
 
 /** Null if the order has to be read again. */
 async function takeOff(work: Work, item: number, parent: KnownOrder, level: Child['level']): Promise<CancelOutcome | null> {
@@ -106,7 +110,7 @@ export async function changeChild(
   caller: AgentCaller,
   action: SignedAction,
   { child, item, end }: ChildChange,
-): Promise<ItemOutcome> {
+): Promise<ItemOutcome | Gone> {
   const { parent, level, record } = child;
   const asked = askedLevel(item.order);
   const isSame = item.order.style.kind === 'trigger' && asked.kind === level.kind && item.order.isBuy === record.order.isBuy;
@@ -116,7 +120,7 @@ export async function changeChild(
   const work: Work = { gateway, venue, caller, action, watch, end, purpose: 'action' };
   const sending = { hasBegun: false };
   try {
-    return (await inTurn(work, parent, (now) => putChild(work, item, child, { parent: now, sending }))) ?? unsupported(ON_ITS_WAY);
+    return (await inTurn(work, child, (now) => putChild(work, item, child, { parent: now, sending }))) ?? unsupported(ON_ITS_WAY);
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
     if (sending.hasBegun && isKnown(error) && error.code === 'NOT_READY') throw error;

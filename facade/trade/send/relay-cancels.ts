@@ -8,7 +8,7 @@ import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js'
 import { watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type ReplaceJobContext, type Work } from './cancel-work.js';
 import { removeChild } from './change-child.js';
-import { askedLevel, findTarget, identityOf, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
+import { findTarget, identityOf, isAwaited, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
 import type { Refusal, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { Address } from '../../../core/types.js';
 
@@ -156,32 +156,37 @@ async function withdrawQueued({ store }: Gateway, { definition, clock }: Venue, 
   return refused.every((job) => job !== null) && store.orders.giveUp(slug, trader, id, clock.now());
 }
 
-/** Waits for pending changes of the level: one could arrive after the removal was confirmed, or be removed in place of this level. */
+/**
+ * Removes only the level of this order. It waits for pending changes: one could arrive after the removal was confirmed, or be removed in
+ * place of this level. One that comes between the look and the signature makes the relayer refuse the removal; then it is looked at again.
+ */
 async function removeLevel(work: Work, item: number, protection: Protected): Promise<CancelOutcome> {
   const { tradeIndex, kind } = protection;
-  if (!(await comesTrue(work, async () => !(await isAwaited(work, protection))))) return STILL_THERE;
-  if (!(await isProtected(work, protection))) return { kind: 'gone' };
   const intent: Intent = { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null };
-  await sendCancel(work, { item, intent, orderId: null });
-  return (await comesTrue(work, async () => !(await isProtected(work, protection)))) ? { kind: 'done' } : STILL_THERE;
+  for (;;) {
+    if (!(await comesTrue(work, async () => !(await isLevelAwaited(work, protection))))) return STILL_THERE;
+    const price = await priceOf(work, protection);
+    if (price === null) return GONE;
+    try {
+      await sendCancel(work, { item, intent, orderId: null, price });
+      return (await comesTrue(work, async () => (await priceOf(work, protection)) === null)) ? { kind: 'done' } : STILL_THERE;
+    } catch (error) {
+      const isReplaced = (await isLevelAwaited(work, protection)) || (await priceOf(work, protection)) === null;
+      if (!isKnown(error) || !isReplaced) throw error;
+    }
+  }
 }
 
 type Protected = Target['protections'][number];
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
-/** Whether an order is about to set this level. */
-async function isAwaited({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected): Promise<boolean> {
-  const awaited = await gateway.store.exchange.awaited(venue.definition.slug, caller.trader);
-  return awaited.some(
-    ({ order, legs }) => askedLevel(order).kind === kind && legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex),
-  );
-}
+const isLevelAwaited = ({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> => isAwaited(gateway, venue, caller, level);
 
-/** Whether exactly this level stands: with another price it is another order's, unless the contract changed the price. */
-async function isProtected({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> {
+/** The price at which exactly this level stands: with another one it is another order's, unless the contract changed the price. Null if it does not. */
+async function priceOf({ gateway, venue, caller }: Work, level: Protected): Promise<bigint | null> {
   const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
   const position = positions.find(({ tradeIndex }) => tradeIndex === level.tradeIndex)?.position;
   const stands = position?.[level.kind] ?? 0n;
-  if (position === undefined || stands === 0n) return false;
-  return stands === level.price || stands === keptPrice(venue.feed.config(), position, level);
+  if (position === undefined || stands === 0n) return null;
+  return stands === level.price || stands === keptPrice(venue.feed.config(), position, level) ? stands : null;
 }

@@ -3,23 +3,25 @@ import type pg from 'pg';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
-import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
 
-/** Take profit and stop loss of one order that rests, changed through two replicas at the same moment. */
+/** Take profits and stop losses that are changed through two replicas at the same moment. */
 const BTC = 0;
 const PRICE = 60_000;
 const TP = `0x${'a1'.repeat(16)}`;
 const SL = `0x${'a2'.repeat(16)}`;
+const NEWER = `0x${'a3'.repeat(16)}`;
 
 let sandbox: TestVenue;
 let beside: SecondGateway;
 let database: pg.Client;
 
 beforeAll(async () => {
-  sandbox = await startOwnVenue();
+  // On a slow machine a request must not give up before the other one has come.
+  sandbox = await startOwnVenue({ DATABASE_LOCK_MS: '60000', DATABASE_STATEMENT_MS: '60000' });
   database = await venueDatabase(sandbox);
   beside = await startSecondGateway(sandbox, { relays: true });
   sandbox.controls.prices.jump(BTC, String(PRICE));
@@ -42,6 +44,7 @@ afterAll(async () => {
 
 interface Bot {
   readonly trader: ChainTrader;
+  readonly address: `0x${string}`;
   send(url: string, action: object): Promise<unknown>;
 }
 
@@ -53,55 +56,117 @@ const removal = (cloid: string) => ({ type: 'cancelByCloid', cancels: [{ asset: 
 const CHANGED = { status: 'ok', response: { type: 'default' } };
 const REMOVED = { status: 'ok', response: { type: 'cancel', data: { statuses: ['success'] } } };
 
-/** A bot with an order that rests with a take profit at 70,000 and a stop loss at 55,000. */
+const GONE = {
+  status: 'ok',
+  response: { type: 'cancel', data: { statuses: [{ error: 'Order was never placed, already canceled, or filled. asset=0' }] } },
+};
+
 async function newBot(): Promise<Bot> {
   const { trader, address, agentKey } = await newFacadeTrader(sandbox);
   const agent = new Wallet(agentKey);
   const send = async (url: string, action: object) => (await postExchange(url, FACADE_CHAIN, await signL1(agent, { ...action }))).body;
+  return { trader, address: address.toLowerCase() as `0x${string}`, send };
+}
+
+/** A bot with an order that rests with a take profit at 70,000 and a stop loss at 55,000. */
+async function newWaiter(): Promise<Bot> {
+  const bot = await newBot();
   const parent = order({ a: BTC, b: true, p: '58000', s: '0.1', r: false, t: { limit: { tif: 'Gtc' } } });
-  await send(sandbox.url, { type: 'order', orders: [parent, level('tp', '70000', TP), level('sl', '55000', SL)], grouping: 'normalTpsl' });
+  const orders = [parent, level('tp', '70000', TP), level('sl', '55000', SL)];
+  await bot.send(sandbox.url, { type: 'order', orders, grouping: 'normalTpsl' });
   await eventually(
-    () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, address.toLowerCase() as `0x${string}`),
+    () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
     ([only]) => only?.order.status === 'open',
   );
-  return { trader, send };
+  return bot;
+}
+
+/** A bot with a position that has a stop loss at 55,000. */
+async function newHolder(): Promise<Bot> {
+  const bot = await newBot();
+  await bot.send(sandbox.url, orderAction(order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, t: { limit: { tif: 'Ioc' } } })));
+  await bot.send(sandbox.url, orderAction(level('sl', '55000', SL)));
+  await eventually(
+    () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+    ([only]) => only?.position.sl === units(55_000),
+  );
+  return bot;
 }
 
 const WAITING = `select count(*)::int from pg_locks where not granted
   and database = (select oid from pg_database where datname = current_database())`;
 
-/** Both have read the order before either of their jobs is stored. */
+/** Both have read the order before either of their jobs is stored, in this order. */
 async function atOnce(bot: Bot, here: object, there: object): Promise<unknown[]> {
+  const relayer = sandbox.controls.relayer.toLowerCase() as `0x${string}`;
+  // The relayer has nothing to store meanwhile.
+  await eventually(
+    () => sandbox.gateway.store.relay.open(FACADE_CHAIN, relayer),
+    ({ length }) => length === 0,
+  );
   await database.query('begin');
   await database.query('lock table relay_jobs in share row exclusive mode');
-  const answers = Promise.all([bot.send(sandbox.url, here), bot.send(beside.url, there)]);
-  try {
-    await eventually(
+  const waits = (jobs: number) =>
+    eventually(
       async () => (await database.query<{ count: number }>(WAITING)).rows[0]?.count,
-      (count) => count === 2,
+      (count) => count === jobs,
     );
+  const answers: Promise<unknown>[] = [];
+  try {
+    answers.push(bot.send(sandbox.url, here));
+    await waits(1);
+    answers.push(bot.send(beside.url, there));
+    await waits(2);
   } finally {
     await database.query('rollback');
   }
-  return answers;
+  return Promise.all(answers);
 }
 
 describe('changes of one resting order through two replicas', () => {
   it('are both made: of its take profit and its stop loss', async () => {
-    const bot = await newBot();
+    const bot = await newWaiter();
     expect(await atOnce(bot, change('tp', '71000', TP), change('sl', '54000', SL))).toEqual([CHANGED, CHANGED]);
     expect(await bot.trader.trades()).toMatchObject([{ tp: units(71_000), sl: units(54_000) }]);
   });
 
   it('are both made: one removes its take profit, the other changes its stop loss', async () => {
-    const bot = await newBot();
+    const bot = await newWaiter();
     expect(await atOnce(bot, removal(TP), change('sl', '54000', SL))).toEqual([REMOVED, CHANGED]);
     expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: units(54_000) }]);
   });
 
   it('are both made: each removes one', async () => {
-    const bot = await newBot();
+    const bot = await newWaiter();
     expect(await atOnce(bot, removal(TP), removal(SL))).toEqual([REMOVED, REMOVED]);
     expect(await bot.trader.trades()).toMatchObject([{ tp: 0n, sl: 0n }]);
+  });
+
+  it('are one change where both are of its stop loss: the cancel of the replaced one spares the new one', async () => {
+    const bot = await newWaiter();
+    const renamed = { type: 'modify', oid: SL, order: level('sl', '54000', NEWER) };
+    expect(await atOnce(bot, renamed, removal(SL))).toEqual([CHANGED, GONE]);
+    expect(await bot.trader.trades()).toMatchObject([{ tp: units(70_000), sl: units(54_000) }]);
+  });
+});
+
+describe('a new stop loss of a position and the cancel of the one before, through two replicas', () => {
+  it('leave the new one', async () => {
+    const bot = await newHolder();
+    const [placed, canceled] = await atOnce(bot, orderAction(level('sl', '56000', NEWER)), removal(SL));
+    expect(placed).toMatchObject({ response: { data: { statuses: [{ resting: { cloid: NEWER } }] } } });
+    expect(canceled).toEqual(GONE);
+    expect(await bot.trader.trades()).toMatchObject([{ sl: units(56_000) }]);
+  });
+
+  it('remove the old one first where the cancel came first', async () => {
+    const bot = await newHolder();
+    const [canceled, placed] = await atOnce(bot, removal(SL), orderAction(level('sl', '56000', NEWER)));
+    expect([REMOVED, GONE]).toContainEqual(canceled);
+    expect(placed).toMatchObject({ response: { data: { statuses: [{ resting: { cloid: NEWER } }] } } });
+    await eventually(
+      () => bot.trader.trades(),
+      ([only]) => only?.sl === units(56_000),
+    );
   });
 });
