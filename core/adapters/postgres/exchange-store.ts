@@ -78,7 +78,11 @@ export function createExchangeStore(db: Knex): ExchangeStore {
         await records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 1', { chain, trader, cloid })
       )[0] ?? null,
     ofCloid: (chain, trader, cloid) =>
-      records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 5', { chain, trader, cloid }),
+      records(`o.trader = :trader and o.cloid = :cloid order by ${STANDS} desc, o.created_at desc, o.oid desc limit 5`, {
+        chain,
+        trader,
+        cloid,
+      }),
     levels: (chain, trader, limit) =>
       records(`o.trader = :trader and o.manner = 'protection' order by o.oid desc limit :limit`, { chain, trader, limit }),
     async ofOrders(chain, orderIds) {
@@ -190,19 +194,29 @@ function readRecord({ pair_index, created_at, terms, legs, answered, parent_orde
   return answered === null ? record : { ...record, answered };
 }
 
+const HAS_LIVE_LEG = `exists (
+    select from exchange_legs leg join orders on orders.id = leg.order_id
+    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
+
+const IS_ON_POSITION = `exists (
+    select from protections level join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
+        and (positions.trade_index = level.slot or positions.trade_index in (
+          select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
+            and kind = 'executed' and not orphaned))
+      where level.id = o.oid and (positions.state -> level.kind ->> '$n')::numeric = level.price)`;
+
+/** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
+const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
+    select from orders parent join protections level on level.id = o.oid
+    where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
+
 /** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
 export const LIVE_CLOIDS = statement(`
   select distinct cloid from exchange_orders o
   where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
-  and (exists (
-    select from exchange_legs leg join orders on orders.id = leg.order_id
-    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)
+  and (${HAS_LIVE_LEG}
   or o.manner = 'protection' and (
-    exists (select from protections level join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
-        and (positions.trade_index = level.slot or positions.trade_index in (
-          select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
-            and kind = 'executed' and not orphaned))
-      where level.id = o.oid and (positions.state -> level.kind ->> '$n')::numeric = level.price)
+    ${IS_ON_POSITION}
     or exists (select from orders parent left join protections level on level.id = o.oid
       where parent.id = o.parent_order and parent.is_live
         and (parent.status <> 'open' or level.id is null or (parent.state -> level.kind ->> '$n')::numeric = level.price))

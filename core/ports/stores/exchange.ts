@@ -101,7 +101,7 @@ export interface ExchangeStore {
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
   /** The newest with this cloid. */
   findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
-  /** The last few with this cloid, newest first. */
+  /** A few with this cloid: those that stand now, then the others, newest first. */
   ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
   /** TP/SL orders of bots, newest first. */
   levels(chain: ChainSlug, trader: Address, limit: number): Promise<ExchangeRecord[]>;
