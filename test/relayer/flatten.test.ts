@@ -13,6 +13,8 @@ import { deriveCalls } from '../../facade/trade/derive-calls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
@@ -225,6 +227,57 @@ describe("a dead man's switch while nothing can be sent", () => {
     } finally {
       await stop();
       await bot.send({ type: 'scheduleCancel' });
+    }
+  });
+});
+
+describe("a dead man's switch while the contract is paused", () => {
+  const [RUNNING, PAUSED] = [0, 2];
+  const pause = async (state: number) => {
+    await operatorOf(firstChain(sandbox)).control('sandboxSetTradingActivated', [state]);
+    await eventually(
+      () => venueOf(sandbox.gateway, CHAIN).feed.config().tradingState,
+      (known) => known === (state === PAUSED ? 'paused' : 'active'),
+    );
+  };
+
+  it('is tried for as long as the pause lasts, and cancels after it', async () => {
+    const bot = await newBot();
+    await bot.send(orderAction(buy('0.1', { p: '50000', t: limit('Gtc') })));
+    await settled(bot.trader, 1);
+    const dueAt = Date.now() + HOUR_MS;
+    expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
+    const { gateway, log } = sandbox;
+    const clock = createManualClock(dueAt);
+    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
+    const failures = (): number =>
+      log.entries.filter(({ event, fields }) => event === 'relay.schedule-failed' && fields['trader'] === bot.address).length;
+    await pause(PAUSED);
+    const stop = runSchedules({ ...gateway, clock, alerts }, { ...venueOf(gateway, CHAIN), clock });
+    try {
+      // An hour, which is longer than anything else is tried for.
+      for (let tries = 0; clock.now() < dueAt + HOUR_MS; tries = failures()) {
+        await eventually(
+          () => {
+            clock.advance(60_000);
+            return failures();
+          },
+          (count) => count > tries,
+        );
+      }
+      expect((await gateway.store.alerts.open()).filter(({ subject }) => subject === bot.address)).toEqual([]);
+      expect(await bot.trader.trades()).toHaveLength(1);
+      await pause(RUNNING);
+      await eventually(
+        () => {
+          clock.advance(20_000);
+          return bot.trader.trades();
+        },
+        ({ length }) => length === 0,
+      );
+    } finally {
+      await stop();
+      await pause(RUNNING);
     }
   });
 });

@@ -25,7 +25,7 @@ const MOST_REMEMBERED = 10_000;
  */
 export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
-  // Counted from the first possible try: time in which nothing could be sent does not count.
+  // Counted from the first possible try: time in which nothing could be sent, or the contract refused everything, does not count.
   const begun = new Map<bigint, number>();
   let isBusy = false;
   const look = async (): Promise<void> => {
@@ -60,6 +60,7 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, beg
     log.warn('relay.schedule-failed', { trader: cancel.trader, error });
     return false;
   });
+  if (!isDone && venue.feed.config().tradingState === 'paused') return void begun.delete(cancel.action);
   if (!isDone && clock.now() - since <= GIVE_UP_MS) return;
   if (!isDone) await alertGivenUp(gateway, venue, cancel);
   begun.delete(cancel.action);
