@@ -4,7 +4,7 @@ import { indexOf } from '../../core/trading/find-order.js';
 import type { KnownOrder } from '../../core/ports/stores/orders.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { findTarget, isAwaited, type OrderName, type Target } from './plan/find-target.js';
+import { childPlace, findTarget, isAwaited, type OrderName, type Target } from './plan/find-target.js';
 import { encodeIntent } from '../../core/trading/encode-intent.js';
 import type { AmendIntent, Intent } from '../../core/domain/intent.js';
 import { leverageForMargin, MAX_SLIPPAGE_P, wantedClosingSlippage, translateOrder } from '../../core/domain/relay/translate-order.js';
@@ -188,7 +188,7 @@ export async function namesTarget(store: Store, definition: Definition, signed: 
       return meant.some(({ tradeIndex }) => tradeIndex === context.tradeIndex);
     }
     case 'closing-slippage':
-      return job.purpose === 'action' && guards(store, definition.slug, signed, context);
+      return job.purpose === 'action' && guards(store, definition, signed, context);
     case 'cancel':
       return job.purpose === 'action'
         ? isAmong(context.intent, await target(context.item)) && !(await isReplaced(store, definition, signed, context))
@@ -213,12 +213,17 @@ async function areTradesOf(
 /** Whether the trade was opened by, or got its level from, the bot's order of this action. */
 async function guards(
   store: Store,
-  chain: ChainSlug,
+  definition: Definition,
   { id, trader }: ReadAction,
   { oid, item, tradeIndex }: ClosingSlippageJobContext,
 ): Promise<boolean> {
+  const { slug: chain } = definition;
   const record = await store.exchange.find(chain, trader, oid);
   if (record?.action !== id || record.item !== item) return false;
+  if (record.parentOrder != null) {
+    const place = await childPlace({ store }, { definition }, trader, record);
+    return place.kind === 'position' && place.level.tradeIndex === tradeIndex;
+  }
   if (record.legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex)) return true;
   const ids = record.legs.flatMap(({ role, orderId }) => (role === 'open' && orderId !== null ? [orderId] : []));
   const opened = await Promise.all(ids.map((orderId) => store.orders.find(chain, trader, orderId)));

@@ -112,6 +112,25 @@ describe('levels that a position is opened with', () => {
     await trades(bot, 0);
   });
 
+  it('have the closing slippage of their change, made while the order rested', async () => {
+    const bot = await newBot();
+    const c = `0x${'b7'.repeat(16)}`;
+    const near = { ...level('sl', '51000', '50900', false), c };
+    await bot.send(withLevels(buy('0.1', { p: '58000', t: limit('Gtc') }), near));
+    await eventually(
+      () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+      ([only]) => only?.order.status === 'open',
+    );
+    const modifies = [{ oid: c, order: { ...level('sl', '50000', '40000'), c } }];
+    expect(await bot.send({ type: 'batchModify', modifies })).toMatchObject([{ resting: { cloid: c } }]);
+    await jumpTo(57_500);
+    const [opened] = await eventually(
+      () => bot.trader.trades(),
+      ([only]) => only?.tradeType === 0,
+    );
+    await closingSlippageBecomes(bot, Number(opened?.index), 20_000);
+  });
+
   it('that the contract’s own closing slippage is enough for cost no transaction', async () => {
     const bot = await newBot();
     await bot.send(withLevels(buy('0.1'), level('sl', '55000', '54900', false)));

@@ -39,7 +39,7 @@ const AMEND = `
 
 export const QUEUE_AMEND = statement(`with made as (${AMEND}) select null::bigint as oid, made.* from made`);
 
-/** The same with the record of the TP/SL that it sets. */
+/** The same with the record of the TP/SL that it sets, and the closing slippage to be set for it once its order is filled. */
 export const QUEUE_CHILD = statement(`
   with made as (${AMEND}), added as (
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at, parent_order)
@@ -50,6 +50,11 @@ export const QUEUE_CHILD = statement(`
     returning chain, oid
   ), legs as (
     insert into exchange_legs (chain, oid, seq, role, size_base) select chain, oid, 1, 'protect', cast(:sizeBase as numeric) from added
+  ), owed as (
+    insert into pending_closing_slippages (chain, trader, agent, action, item, oid, order_id, slippage_p, due_at)
+    select added.chain, cast(:trader as text), cast(:agent as text), cast(:action as bigint), cast(:item as integer), added.oid,
+      cast(:parentOrder as bigint), cast(:closingSlippageP as integer), cast(:at as bigint)
+    from added where cast(:closingSlippageP as integer) is not null
   )
   select added.oid, made.* from made, added`);
 

@@ -61,10 +61,11 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       if (!row) throw new Error('The relay job was not stored.');
       return { job: readJob(row), isNew: row.is_new };
     },
-    async queueAmend(request, { tradeIndex, amended, child }, at) {
+    async queueAmend(request, { tradeIndex, amended, child, closingSlippageP }, at) {
       const { price, tp, sl, slippageP } = amended.order;
       const read = encodeExact({ status: 'open', price, tp, sl, slippageP });
-      const values = { ...(child && childValues(child)), ...queueValues(request, at), parentOrder: amended.id, tradeIndex, read };
+      const own = { parentOrder: amended.id, tradeIndex, read, closingSlippageP: closingSlippageP ?? null };
+      const values = { ...(child && childValues(child)), ...queueValues(request, at), ...own };
       // Across replicas only one change of an order is under way.
       const first = lock(`diamond-gateway amends ${request.chain} ${request.trader} ${tradeIndex}`);
       const asked = child === null ? SQL.QUEUE_AMEND : SQL.QUEUE_CHILD;

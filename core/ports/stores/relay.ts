@@ -217,6 +217,8 @@ export interface Amendment {
   readonly amended: Pick<KnownOrder, 'id' | 'order'>;
   /** The TP/SL that the change sets; null if it removes one. */
   readonly child: ChildRecord | null;
+  /** What that TP/SL needs; absent if the contract's default is enough. */
+  readonly closingSlippageP?: bigint;
 }
 
 /** A missing nonce that keeps higher ones from being mined. */

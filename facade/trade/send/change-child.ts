@@ -9,7 +9,7 @@ import { prepareTransaction } from '../../../core/trading/prepare-transaction.js
 import { askedLevel, childPlace, type Child } from '../plan/find-target.js';
 import { soonest, watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
-import { recordOf } from './send-item.js';
+import { closingSlippageOf, recordOf } from './send-item.js';
 import { failed, unsupported, type ExchangeItem, type ItemOutcome } from '../plan/plan-items.js';
 import { isOver, type RelayState, type SignedAction } from '../../../core/ports/stores/relay.js';
 import { sendAmend } from '../../../core/trading/place-order.js';
@@ -148,7 +148,7 @@ async function putChild(
   const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
   const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
   sending.hasBegun = true;
-  const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: made };
+  const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: made, ...closingSlippageOf(item) };
   const queued = await sendAmend(venue, caller, { action, orderId: null, write, context }, amendment);
   if (queued === null) {
     sending.hasBegun = false;

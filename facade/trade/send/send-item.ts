@@ -247,6 +247,12 @@ const SECOND_LOOK_MS = 15_000;
 const wantedBy = ({ asked, manner }: Prepared): bigint =>
   manner === 'protection' ? wantedClosingSlippage(asked.order, MAX_SLIPPAGE_P) : asked.closingSlippageP;
 
+/** The closing slippage of a changed TP/SL; none if the contract's default is enough. */
+export function closingSlippageOf({ order }: ChildItem): { readonly closingSlippageP?: bigint } {
+  const closingSlippageP = wantedClosingSlippage(order, MAX_SLIPPAGE_P);
+  return closingSlippageP > DEFAULT_CLOSING_SLIPPAGE_P ? { closingSlippageP } : {};
+}
+
 /** What is stored with a leg before anything is sent, so that a crash cannot leave a stop loss without its closing slippage. */
 export function owedClosingSlippage(prepared: Prepared, now: number): (leg: Leg) => Pick<RelayedLeg, 'owed'> {
   const closingSlippageP = wantedBy(prepared);
