@@ -13,6 +13,7 @@ import { startSecondGateway } from '../harness/venue/second-gateway.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/traders/master-wallet.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { tradingVenue } from '../harness/venue/trading-venue.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
 
 let sandbox: TestVenue;
@@ -95,30 +96,33 @@ describe('a prepared order that was not sent in time', () => {
   });
 
   it('is taken over by another agent of its trader who asks for it, on that one’s account', async () => {
-    const [scope, { slug }] = [{ ...EVERYTHING, dailySpendCapUsd: '1000' }, chain.definition];
-    const first = await newAgentTrader(sandbox, chain, { scope });
-    const [{ trader }, domain] = [first, await domainOf(sandbox, slug)];
+    const { sandbox: patient, chain: calm } = await tradingVenue(); // on the other one an order may expire between two lines
+    const [scope, { slug }] = [{ ...EVERYTHING, dailySpendCapUsd: '1000' }, calm.definition];
+    const first = await newAgentTrader(patient, calm, { scope });
+    const [{ trader }, domain] = [first, await domainOf(patient, slug)];
     const own = new Wallet(trader.privateKey);
     const body = await authorization(domain, signWith(own, domain), { trader: own.address, agent: own.address, scope });
-    expect((await agentsOf(sandbox, slug).create(body)).status).toBe(201);
-    const second = agentTrader(sandbox, chain, trader, own);
+    expect((await agentsOf(patient, slug).create(body)).status).toBe(201);
+    const second = agentTrader(patient, calm, trader, own);
     const lower = ({ address }: Wallet) => address.toLowerCase() as `0x${string}`;
     const spentBy = async ({ wallet }: AgentTrader): Promise<string> => {
       const account = { chain: slug, agent: lower(wallet), trader: lower(own), day: utcDay(Date.now()) };
-      return formatDecimal(await sandbox.gateway.store.spend.spent(account));
+      return formatDecimal(await patient.gateway.store.spend.spent(account));
     };
 
     const made = done(await first.create(limit({ clientId: 'inherited' })));
     const id = String(made.order['id']);
     expect([await spentBy(first), await spentBy(second)]).toEqual(['400', '0']);
     expect(done(await second.create(limit({ clientId: 'inherited' }))).transaction).toBeNull();
+    await patient.gateway.store.orders.expire(slug, made.transaction?.expiresAt ?? 0);
     await first.reaches(id, 'expired');
     const taken = await second.create(limit({ clientId: 'inherited' }));
     expect(done(taken).order).toMatchObject({ id, status: 'prepared' });
     expect([await spentBy(first), await spentBy(second)]).toEqual(['0', '400']);
     await second.send(prepared(taken));
     await second.reaches(id, 'open');
-    await expectViewEqualsChain(sandbox.gateway, slug, trader);
+    await expectViewEqualsChain(patient.gateway, slug, trader);
+    await patient.stop();
   });
 
   it('is the same order still when its first transaction lands after all', async () => {
