@@ -88,9 +88,12 @@ function decode(segment: string): number[] {
   return numbers;
 }
 
+/** A bundler gives what it makes itself an address of another kind. */
+const fileOf = (url: URL): string => (url.protocol === 'file:' ? fileURLToPath(url) : '');
+
 /** For each source, pairs of an offset in it and the offset in the program that ran, in the order of the source. */
 function pairsOf(url: string, { mappings, sources: names, sourceRoot = '' }: SourceMapData, lengths: readonly number[]) {
-  const files = names.map((name) => fileURLToPath(new URL(sourceRoot + name, url)));
+  const files = names.map((name) => fileOf(new URL(sourceRoot + name, url)));
   const pairs = new Map<string, [number, number][]>();
   let [lineStart, source, line, column] = [0, 0, 0, 0];
   for (const [index, segments] of mappings.split(';').entries()) {
