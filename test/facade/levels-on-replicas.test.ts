@@ -4,6 +4,7 @@ import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { holdAnswers } from '../harness/venue/answer-hold.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
@@ -24,6 +25,7 @@ beforeAll(async () => {
   sandbox = await startOwnVenue({ DATABASE_LOCK_MS: '60000', DATABASE_STATEMENT_MS: '60000' });
   database = await venueDatabase(sandbox);
   beside = await startSecondGateway(sandbox, { relays: true });
+  holdAnswers(sandbox.controls, beside.gateway.facade);
   sandbox.controls.prices.jump(BTC, String(PRICE));
   const knowsPrice = ({ gateway }: Pick<TestVenue, 'gateway'>) =>
     eventually(
@@ -93,8 +95,10 @@ async function newHolder(): Promise<Bot> {
   return bot;
 }
 
+/** Requests that wait to store a job, or for their turn to do so. Other work of the gateways may wait for other locks. */
 const WAITING = `select count(*)::int from pg_locks where not granted
-  and database = (select oid from pg_database where datname = current_database())`;
+  and database = (select oid from pg_database where datname = current_database())
+  and (locktype = 'advisory' or relation = 'relay_jobs'::regclass)`;
 
 /** Both have read the order before either of their jobs is stored, in this order. */
 async function atOnce(bot: Bot, here: object, there: object): Promise<unknown[]> {

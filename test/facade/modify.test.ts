@@ -89,8 +89,8 @@ const stopAt = (bot: Bot, price: number) =>
     ([listed]) => listed?.position.sl === units(price),
   );
 
-const opened = () => sandbox.gateway.store.relay.open(FACADE_CHAIN, sandbox.controls.relayer.toLowerCase() as `0x${string}`);
-const waiting = async () => (await opened()).length;
+const waiting = async () =>
+  (await sandbox.gateway.store.relay.open(FACADE_CHAIN, sandbox.controls.relayer.toLowerCase() as `0x${string}`)).length;
 
 const kept = async ({ address }: Bot): Promise<number> =>
   Number((await database.query<{ count: string }>('select count(*) from relay_actions where trader = $1', [address])).rows[0]?.count);
@@ -199,41 +199,6 @@ describe('a cancel by cloid', () => {
     expect(await changing).toEqual(done);
     expect(statuses(await canceling)).toEqual(['success']);
     expect(await openOf(bot)).toEqual({ positions: 0, resting: 0 });
-  });
-});
-
-describe('an order whose changes all failed', () => {
-  const FAILED_CHANGES = 6;
-
-  /** The change is refused before it is signed, as one is whose action has expired. */
-  async function failedChange(bot: Bot, oid: number, changed: object): Promise<void> {
-    const { relay, orders: stored } = sandbox.gateway.store;
-    await database.query('begin');
-    try {
-      await database.query('select from relay_lanes for update');
-      const changing = bot.send(modify(oid, changed));
-      const [job] = await eventually(opened, (jobs) => jobs.length > 0);
-      expect(await relay.refuse(FACADE_CHAIN, job?.id ?? 0n, { reason: 'too-late', note: 'its time was over' })).not.toBeNull();
-      if (job?.orderId != null) await stored.giveUp(FACADE_CHAIN, bot.address, job.orderId, Date.now());
-      await database.query('rollback');
-      expect(await changing).toMatchObject({ status: 'err' });
-    } finally {
-      await database.query('rollback');
-    }
-  }
-
-  it.each([
-    ['an order that rests', (bot: Bot, c: string) => resting(bot, { c }), rest('0.1', { p: '49000' }), { positions: 0, resting: 0 }],
-    ['a stop loss', (bot: Bot, c: string) => guarded(bot, { c }), stop('54000'), { positions: 1, resting: 0 }],
-  ] as const)('is found by its cloid: %s', async (_, make, changed, left) => {
-    const bot = await newBot();
-    const c = `0x${'a4'.repeat(16)}`;
-    const oid = await make(bot, c);
-    await eventually(waiting, (jobs) => jobs === 0);
-    for (let count = 0; count < FAILED_CHANGES; count += 1) await failedChange(bot, oid, { ...changed, c });
-    expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] }))).toEqual(['success']);
-    expect(await openOf(bot)).toEqual(left);
-    expect((await bot.trader.trades()).every(({ sl }) => sl === 0n)).toBe(true);
   });
 });
 

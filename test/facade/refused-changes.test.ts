@@ -2,6 +2,7 @@ import { Wallet } from 'ethers';
 import { encodeFunctionData, type Hex } from 'viem';
 import { lower } from '../../core/domain/interpret-executions.js';
 import { tokenAbi } from '../../sandbox/contracts/artefact.js';
+import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
@@ -33,7 +34,7 @@ beforeEach(async () => {
   sandbox.controls.prices.jump(BTC, String(PRICE));
   await eventually(
     () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
-    (price) => price === BigInt(PRICE) * 10n ** 10n,
+    (price) => price === units(PRICE),
   );
 });
 afterEach(async () => {
@@ -56,8 +57,11 @@ async function newBot(): Promise<Bot> {
 }
 
 const rest = (changes: object = {}) => order({ a: BTC, b: true, p: '50000', s: '0.1', r: false, t: { limit: { tif: 'Gtc' } }, ...changes });
-const stop = (triggerPx: string) =>
-  order({ a: BTC, b: false, p: '40000', s: '0.1', r: true, t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } } });
+const buy = () => order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, t: { limit: { tif: 'Ioc' } } });
+const stop = (triggerPx: string, changes: object = {}) =>
+  order({ a: BTC, b: false, p: '40000', s: '0.1', r: true, t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } }, ...changes });
+const orders = (...list: object[]) => ({ type: 'order', orders: list, grouping: 'na' });
+const units = (price: number) => BigInt(price) * 10n ** 10n;
 const modify = (oid: number, changed: object) => ({ type: 'modify', oid, order: changed });
 const cancel = (o: number) => ({ type: 'cancel', cancels: [{ a: BTC, o }] });
 
@@ -65,9 +69,11 @@ const statuses = (body: unknown) =>
   (body as { response: { data: { statuses: Record<string, { oid: number }>[] } } }).response.data.statuses;
 
 /** The numbers of a resting order and of its stop loss, if one is given. */
-async function resting(bot: Bot, ...children: object[]): Promise<[number, number]> {
+const resting = (bot: Bot, ...children: object[]): Promise<[number, number]> => restingOf(bot, rest(), ...children);
+
+async function restingOf(bot: Bot, entry: object, ...children: object[]): Promise<[number, number]> {
   const grouping = children.length > 0 ? 'normalTpsl' : 'na';
-  const answers = statuses(await bot.send({ type: 'order', orders: [rest(), ...children], grouping }));
+  const answers = statuses(await bot.send({ type: 'order', orders: [entry, ...children], grouping }));
   expect(answers[0]).toMatchObject({ resting: { oid: expect.any(Number) } });
   const oid = answers[0]?.['resting']?.oid ?? 0;
   await eventually(
@@ -82,6 +88,17 @@ async function resting(bot: Bot, ...children: object[]): Promise<[number, number
   });
   const [parent] = listed.body as { children: { oid: number }[] }[];
   return [oid, parent?.children[0]?.oid ?? 0];
+}
+
+/** A position of 0.1 and the number of its stop loss. */
+async function guarded(bot: Bot, changes: object = {}): Promise<number> {
+  await bot.send(orders(buy()));
+  const [placed] = statuses(await bot.send(orders(stop('55000', changes))));
+  await eventually(
+    () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+    ([listed]) => listed?.position.sl === units(55_000),
+  );
+  return placed?.['resting']?.oid ?? 0;
 }
 
 const openOrders = async ({ trader }: Bot) => (await trader.trades()).filter(({ tradeType }) => tradeType !== 0).length;
@@ -99,14 +116,29 @@ async function sendFirst({ trader }: Bot, to: Hex, data: Hex): Promise<{ readonl
   return { mined };
 }
 
+const openJobs = () => sandbox.gateway.store.relay.open(FACADE_CHAIN, lower(sandbox.controls.relayer));
+
 /** Blocks come again once the relayer's transaction waits behind the trader's. */
-async function resumeBehind(): Promise<void> {
-  await eventually(
-    () => sandbox.gateway.store.relay.open(FACADE_CHAIN, lower(sandbox.controls.relayer)),
-    (jobs) => jobs.some(({ state }) => state === 'accepted'),
-  );
+async function resumeBehind(): Promise<readonly RelayJob[]> {
+  const jobs = await eventually(openJobs, (open) => open.some(({ state }) => state === 'accepted'));
   await chain.pauseMining(false);
+  return jobs;
 }
+
+/** Its transaction reverts, because the trader removes the delegate first. The answer comes later than the revert is known. */
+async function failChange(bot: Bot, oid: number, changed: object): Promise<{ readonly answer: Promise<unknown> }> {
+  const { diamond } = chain.definition;
+  const { mined } = await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', []));
+  const answer = bot.send(modify(oid, changed));
+  const [job] = await resumeBehind();
+  await mined;
+  await nothingUnderWay();
+  expect(await sandbox.gateway.store.relay.job(FACADE_CHAIN, job?.id ?? 0n)).toMatchObject({ state: 'reverted' });
+  await bot.trader.send(diamond, diamondCall('setTradingDelegate', [sandbox.controls.relayer]));
+  return { answer };
+}
+
+const nothingUnderWay = () => eventually(openJobs, ({ length }) => length === 0);
 
 /** The gateway has noticed that the market is open, or that it is not. */
 const whenOpen = (isOpen: boolean) =>
@@ -172,5 +204,25 @@ describe('a change', () => {
       status: 'err',
       response: `The change of the take profit or stop loss failed on chain: the order was filled or canceled first, or could not be changed. asset=${BTC}`,
     });
+  });
+});
+
+describe('an order whose changes all failed', () => {
+  /** More than are looked at by their cloid. */
+  const FAILED_CHANGES = 6;
+
+  it.each([
+    ['an order that rests', async (bot: Bot, c: string) => (await restingOf(bot, rest({ c })))[0], rest({ p: '49000' })],
+    ['a stop loss', (bot: Bot, c: string) => guarded(bot, { c }), stop('54000')],
+  ] as const)('is found by its cloid: %s', async (_, make, changed) => {
+    const bot = await newBot();
+    const c = `0x${'a4'.repeat(16)}`;
+    const oid = await make(bot, c);
+    const answers: Promise<unknown>[] = [];
+    for (let count = 0; count < FAILED_CHANGES; count += 1) answers.push((await failChange(bot, oid, { ...changed, c })).answer);
+    await Promise.all(answers);
+    expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] }))).toEqual(['success']);
+    expect(await openOrders(bot)).toBe(0);
+    expect((await bot.trader.trades()).every(({ sl }) => sl === 0n)).toBe(true);
   });
 });
