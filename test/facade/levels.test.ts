@@ -368,6 +368,32 @@ describe('a take profit or stop loss that came with an opening', () => {
   });
 });
 
+describe('a stop loss of an order that rests', () => {
+  const rest = { ...buy('0.1'), p: '58000', t: { limit: { tif: 'Gtc' } } };
+  const oidOf = (status: Status | undefined) => (status as { resting: { oid: number } } | undefined)?.resting.oid ?? 0;
+
+  it('that is moved back to where it stood before is the newest order, and can be changed and canceled as such', async () => {
+    const bot = await newBot();
+    await bot.send({ type: 'order', orders: [rest, level('sl', '55000')], grouping: 'normalTpsl' });
+    const [parent] = await eventually(
+      () => bot.listed(),
+      ([only]) => only?.children.length === 1,
+    );
+    const oids = [parent?.children[0]?.oid ?? 0];
+    // The last two are at prices that the contract moves to the same one.
+    for (const price of ['54000', '55000', '54000', '54000', '40000', '54000', '41000']) {
+      const modifies = [{ oid: oids.at(-1) ?? 0, order: level('sl', price) }];
+      const [changed] = await bot.send({ type: 'batchModify', modifies });
+      expect(changed).toMatchObject({ resting: {} });
+      oids.push(oidOf(changed));
+      expect(await Promise.all(oids.slice(-2).map((oid) => bot.statusOf(oid)))).toEqual(['canceled', 'open']);
+    }
+    expect((await bot.listed())[0]?.children.map(({ oid }) => oid)).toEqual(oids.slice(-1));
+    expect(await bot.send(cancel(oids.at(-1) ?? 0))).toEqual(['success']);
+    expect(await bot.trader.trades()).toMatchObject([{ sl: 0n }]);
+  });
+});
+
 describe('a stop loss further away than the contract allows', () => {
   const cloid = (byte: string) => `0x${byte.repeat(16)}`;
   const isOf = (oid: number) => (update: { readonly order: object }) => 'oid' in update.order && update.order.oid === oid;

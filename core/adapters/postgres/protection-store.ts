@@ -96,14 +96,6 @@ export function createProtectionStore(db: Knex): ProtectionStore {
       });
     },
     renumber: async (chain, trader, id, at) => (await rows<{ id: bigint }>(RENUMBER, { chain, trader, id, at }))[0]?.id ?? null,
-    async handOver(chain, trader, from, to) {
-      await rows('update protections set id = :to where chain = :chain and trader = :trader and id = :from returning id', {
-        chain,
-        trader,
-        from,
-        to,
-      });
-    },
     async list(chain, trader, limit) {
       const found = await rows<Row & { place: bigint }>(LISTED, { chain, trader, limit });
       return found.map(({ id, place, kind, price, seen_at }) => ({

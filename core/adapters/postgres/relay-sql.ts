@@ -178,13 +178,34 @@ export const REFUSE = statement(`
   update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
   where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
 
+/**
+ * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
+ * same price before, under the number of an earlier order.
+ */
 export const SETTLE = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:settled::jsonb) as row(id bigint, state text, mined jsonb, block bigint)
+  ), settled as (
+    update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null from given
+    where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
+    returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}
+  ), changes as (
+    select chain, trader, parent, (context ->> 'item')::integer as item, (context -> 'intent' ->> 'tradeIndex')::bigint as slot,
+      context -> 'level' ->> 'kind' as kind, (context -> 'level' -> 'price' ->> '$n')::numeric as price
+    from (select chain, trader, parent, context::jsonb from settled where state = 'mined') made where context ->> 'kind' = 'child'
+  ), held as materialized (
+    select child.oid as id, child.created_at, (
+      select level.id from protections level where level.chain = changes.chain and level.trader = changes.trader
+        and level.slot = changes.slot and level.kind = changes.kind and level.price = changes.price) as former
+    from changes cross join lateral (
+      select oid, created_at from exchange_orders o
+      where o.chain = changes.chain and o.action = changes.parent and o.item = changes.item and o.parent_order is not null limit 1) child
+  ), handed_over as (
+    update protections set id = held.id, seen_at = held.created_at from held
+    where protections.id = held.former and protections.id = any(array(select former from held))
+      and not exists (select from protections own where own.id = held.id)
   )
-  update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null from given
-  where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
-  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}`);
+  select * from settled`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
 

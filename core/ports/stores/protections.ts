@@ -24,8 +24,6 @@ export interface ProtectionStore {
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
   /** Assigns a new id to one that is set again; the old id stays with its former order. Null when it no longer has that id. */
   renumber(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<bigint | null>;
-  /** Moves a TP/SL from one id to another. */
-  handOver(chain: ChainSlug, trader: Address, from: bigint, to: bigint): Promise<void>;
   /** All that ever had an id, newest first, in the form of `find`. */
   list(chain: ChainSlug, trader: Address, limit: number): Promise<KnownProtection[]>;
   /** With its current index: that of the position once its order was filled. */

@@ -19,6 +19,8 @@ export interface ChildJobContext {
   readonly kind: 'child';
   readonly item: number;
   readonly intent: AmendIntent;
+  /** The level that its order has once the change is mined, at the price at which the contract stores it. */
+  readonly level: Child['level'];
   /** Gives the coin in which its prices are expressed. */
   readonly context: { readonly pairIndex: number };
 }
@@ -146,7 +148,8 @@ async function putChild(
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const sizeBase = record.legs.reduce((sum, leg) => sum + leg.sizeBase, 0n);
   const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
-  const context: ChildJobContext = { kind: 'child', item: item.item, intent, context: { pairIndex: item.pairIndex } };
+  const stored = { kind: level.kind, price: level.kind === 'sl' ? keptStop(venue, parent, intent) : asked.price };
+  const context: ChildJobContext = { kind: 'child', item: item.item, intent, level: stored, context: { pairIndex: item.pairIndex } };
   sending.hasBegun = true;
   const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: made, ...closingSlippageOf(item) };
   const queued = await sendAmend(venue, caller, { action, orderId: null, write, context }, amendment);
@@ -160,19 +163,25 @@ async function putChild(
   const stateNow = async (): Promise<RelayState> => (await gateway.store.relay.job(venue.definition.slug, job.id))?.state ?? job.state;
   await comesTrue(work, async () => {
     const state = await stateNow();
-    if (isOver(state) && (state !== 'mined' || asked.price === level.price)) return true;
-    const price = await levelNow(work, parent.id, level.kind);
-    return price === null ? isOver(state) : price !== level.price;
+    // The new order has its level as soon as its job is settled, which can be later than the level is indexed.
+    if (!isOver(state)) return false;
+    return state !== 'mined' || asked.price === level.price || (await levelNow(work, parent.id, level.kind)) !== level.price;
   });
   const state = await stateNow();
   if (isOver(state) && state !== 'mined') return unsupported(NOT_MADE);
-  if (asked.price === level.price) await gateway.store.facade.protections.handOver(venue.definition.slug, caller.trader, record.oid, oid);
   return { kind: 'resting', oid, txHash: null, mayOpen: false };
 }
 
-function beyondCapOf({ facade }: Gateway, venue: Venue, { order }: KnownOrder, { sl }: AmendIntent): ItemOutcome | null {
+/** The contract moves a stop loss that is too far away, or keeps none. */
+function keptStop(venue: Venue, { order }: KnownOrder, { sl }: AmendIntent): bigint {
   const view = sl === 0n ? null : marketView(venue.feed.config(), order);
-  const kept = view === null ? sl : storedStopLoss(view, { ...order, sl });
+  return view === null ? sl : storedStopLoss(view, { ...order, sl });
+}
+
+function beyondCapOf({ facade }: Gateway, venue: Venue, parent: KnownOrder, intent: AmendIntent): ItemOutcome | null {
+  const { order } = parent;
+  const { sl } = intent;
+  const kept = keptStop(venue, parent, intent);
   if (kept === sl || (kept !== 0n && facade.stopBeyondCap === 'move')) return null;
   return { kind: 'stop-beyond-cap', nearest: kept === 0n ? null : kept, long: order.long };
 }
