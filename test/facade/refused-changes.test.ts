@@ -101,6 +101,11 @@ async function guarded(bot: Bot, changes: object = {}): Promise<number> {
   return placed?.['resting']?.oid ?? 0;
 }
 
+async function statusOf({ address }: Bot, oid: number | string): Promise<unknown> {
+  const { body } = await sandbox.post(`/hl/${FACADE_CHAIN}/info`, { type: 'orderStatus', user: address, oid });
+  return (body as { order: unknown }).order;
+}
+
 const openOrders = async ({ trader }: Bot) => (await trader.trades()).filter(({ tradeType }) => tradeType !== 0).length;
 
 /** The trader's own transaction is in the next block, before any that is sent after this. */
@@ -224,5 +229,44 @@ describe('an order whose changes all failed', () => {
     expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] }))).toEqual(['success']);
     expect(await openOrders(bot)).toBe(0);
     expect((await bot.trader.trades()).every(({ sl }) => sl === 0n)).toBe(true);
+  });
+
+  it('leaves the names of the changes free: for the stop loss while its order rests, and for another order once that is filled', async () => {
+    const bot = await newBot();
+    const [, child] = await resting(bot, stop('45000'));
+    const [first, second] = ['a5', 'a6'].map((byte) => `0x${byte.repeat(16)}`);
+    for (const c of [first, second]) await (await failChange(bot, child, stop('44000', { c }))).answer;
+    expect(await bot.send(modify(child, stop('44000', { c: first })))).toEqual({ status: 'ok', response: { type: 'default' } });
+    expect((await bot.trader.trades()).map(({ sl }) => sl)).toEqual([units(44_000)]);
+    sandbox.controls.prices.jump(BTC, '49900');
+    await eventually(
+      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+      ({ length }) => length === 1,
+    );
+    const [taken, free] = await Promise.all([first, second].map(async (c) => statuses(await bot.send(orders(rest({ p: '40000', c }))))[0]));
+    expect(taken).toEqual({ error: `An order with this cloid is still open. asset=${BTC}` });
+    expect(free).toMatchObject({ resting: { cloid: second } });
+  });
+
+  it('keeps its number where the contract moves it as its order is filled', async () => {
+    const bot = await newBot();
+    // It is filled at the price after the jump, which is further away from the stop loss than the contract allows.
+    const entry = rest({ p: '70000', t: { trigger: { isMarket: true, triggerPx: '61000', tpsl: 'sl' } } });
+    const [, child] = await restingOf(bot, entry, stop('40000'));
+    const [before] = await bot.trader.trades();
+    const c = `0x${'a7'.repeat(16)}`;
+    await (
+      await failChange(bot, child, stop('39000', { p: '39000', c }))
+    ).answer;
+    sandbox.controls.prices.jump(BTC, '63000');
+    const [{ position } = { position: null }] = await eventually(
+      () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.address),
+      ({ length }) => length === 1,
+    );
+    expect(position?.sl).not.toBe(before?.sl);
+    expect(await Promise.all([child, c].map((name) => statusOf(bot, name)))).toMatchObject([
+      { status: 'open', order: { oid: child } },
+      { status: 'canceled', order: { cloid: c } },
+    ]);
   });
 });

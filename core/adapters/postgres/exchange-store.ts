@@ -210,6 +210,11 @@ const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITIO
     select from orders parent join protections level on level.id = o.oid
     where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
 
+/** A TP/SL without a number, while its order had another of the kind: a change that was not made, or not yet. */
+const IS_NOT_MADE = `exists (
+    select from exchange_orders sibling join protections held on held.id = sibling.oid
+    where sibling.chain = o.chain and sibling.parent_order = o.parent_order and held.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
+
 /** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
 export const LIVE_CLOIDS = statement(`
   select distinct cloid from exchange_orders o
@@ -219,8 +224,8 @@ export const LIVE_CLOIDS = statement(`
     ${IS_ON_POSITION}
     or exists (select from orders parent left join protections level on level.id = o.oid
       where parent.id = o.parent_order and parent.is_live
-        and (parent.status <> 'open' or level.id is null or (parent.state -> level.kind ->> '$n')::numeric = level.price))
-    or o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and exists (
+        and (parent.status <> 'open' or level.id is null and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
+    or o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and not ${IS_NOT_MADE} and exists (
       select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
         and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint where parent.id = o.parent_order)
     or (o.action, o.item) in (${AWAITED_JOBS})))`);

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import { AWAITED_JOBS } from './exchange-sql.js';
 import { levelKey } from '../../domain/order-machine.js';
 import type { KnownProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
 import type { ChainSlug } from '../../chains/chains.js';
@@ -135,11 +136,18 @@ interface Child {
   readonly is_open: boolean;
   /** The price under which its id is stored already. */
   readonly held: string | null;
+  /** The change that sets it is under way. */
+  readonly is_awaited: boolean;
 }
 
-/** The newest of a kind is valid: a changed TP/SL is another order. The contract may move a stop loss nearer, but no take profit. */
+/**
+ * The newest of a kind is valid, unless its change was not made: a changed TP/SL is another order, and has an id once it is settled. The
+ * contract may move a stop loss nearer, but no take profit.
+ */
 function childOf(children: readonly Child[], { tradeIndex, kind, price }: Protection): Child | null {
-  const newest = children.find((child) => Number(child.place) === tradeIndex && child.kind === kind);
+  const own = children.filter((child) => Number(child.place) === tradeIndex && child.kind === kind);
+  const isNumbered = own.some(({ held }) => held !== null);
+  const newest = own.find(({ held, is_awaited }) => held !== null || is_awaited || !isNumbered);
   if (newest === undefined) return null;
   const asked = BigInt(newest.asked);
   if (price === asked) return newest;
@@ -160,6 +168,7 @@ const CHILDREN = `
   select child.oid, child.terms -> 'order' -> 'style' ->> 'tpsl' as kind, child.created_at, parents.place,
     not (child.terms -> 'order' ->> 'isBuy')::boolean as long, child.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked,
     (select price::text from protections where id = child.oid) as held, parents.is_open,
+    (child.action, child.item) in (${AWAITED_JOBS}) as is_awaited,
     parents.stored -> (child.terms -> 'order' -> 'style' ->> 'tpsl') ->> '$n' as stored
   from parents join exchange_orders child on child.chain = :chain and child.parent_order = parents.id
   order by child.oid desc`;

@@ -180,7 +180,7 @@ export const REFUSE = statement(`
 
 /**
  * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
- * same price before, under the number of an earlier order.
+ * same price before, under the number of an earlier order. A change that never gets one was not made.
  */
 export const SETTLE = statement(`
   with given as materialized (
@@ -194,7 +194,7 @@ export const SETTLE = statement(`
       context -> 'level' ->> 'kind' as kind, (context -> 'level' -> 'price' ->> '$n')::numeric as price
     from (select chain, trader, parent, context::jsonb from settled where state = 'mined') made where context ->> 'kind' = 'child'
   ), held as materialized (
-    select child.oid as id, child.created_at, (
+    select changes.chain, changes.trader, child.oid as id, slot, kind, price, child.created_at, (
       select level.id from protections level where level.chain = changes.chain and level.trader = changes.trader
         and level.slot = changes.slot and level.kind = changes.kind and level.price = changes.price) as former
     from changes cross join lateral (
@@ -204,6 +204,9 @@ export const SETTLE = statement(`
     update protections set id = held.id, seen_at = held.created_at from held
     where protections.id = held.former and protections.id = any(array(select former from held))
       and not exists (select from protections own where own.id = held.id)
+  ), numbered as (
+    insert into protections (id, chain, trader, slot, kind, price, seen_at)
+    select id, chain, trader, slot, kind, price, created_at from held where former is null and price > 0 on conflict do nothing
   )
   select * from settled`);
 
