@@ -394,6 +394,25 @@ describe('a stop loss of an order that rests', () => {
   });
 });
 
+describe('a stop loss for two trades', () => {
+  it('keeps its name when the first of them is closed', async () => {
+    const bot = await newHolder();
+    await open(bot);
+    const c = `0x${'f3'.repeat(16)}`;
+    await bot.place(level('sl', '55000', { s: '0.2', c }));
+    await arrives(bot);
+    await bot.place(order({ a: BTC, b: false, p: '57000', s: '0.1', r: true, t: { limit: { tif: 'Ioc' } } }));
+    await eventually(
+      () => bot.positions(),
+      ({ length }) => length === 1,
+    );
+    const another = { type: 'order', orders: [level('tp', '70000', { c })], grouping: 'na' };
+    expect(await bot.send(another)).toEqual([{ error: 'An order with this cloid is still open. asset=0' }]);
+    expect(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] })).toEqual(['success']);
+    expect(await bot.trader.trades()).toMatchObject([{ sl: 0n }]);
+  });
+});
+
 describe('a stop loss further away than the contract allows', () => {
   const cloid = (byte: string) => `0x${byte.repeat(16)}`;
   const isOf = (oid: number) => (update: { readonly order: object }) => 'oid' in update.order && update.order.oid === oid;

@@ -198,12 +198,19 @@ const HAS_LIVE_LEG = `exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id
     where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
 
+/** The price for which a TP/SL was asked: a limit order against a position is its take profit. */
+const ASKED = `coalesce(o.terms -> 'order' -> 'style' -> 'trigger', o.terms -> 'order' -> 'limit') ->> '$n'`;
+
+/** One that covers several trades has the number of its level on the first, and outlives that trade on the others. */
 const IS_ON_POSITION = `exists (
     select from protections level join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
-        and (positions.trade_index = level.slot or positions.trade_index in (
-          select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
-            and kind = 'executed' and not orphaned))
-      where level.id = o.oid and (positions.state -> level.kind ->> '$n')::numeric = level.price)`;
+        and ((positions.trade_index = level.slot or positions.trade_index in (
+            select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
+              and kind = 'executed' and not orphaned)) and (positions.state -> level.kind ->> '$n')::numeric = level.price
+          or positions.trade_index in (
+            select trade_index from exchange_legs leg where leg.chain = o.chain and leg.oid = o.oid and leg.role = 'protect')
+            and (positions.state -> level.kind ->> '$n')::numeric in (level.price, (${ASKED})::numeric))
+      where level.id = o.oid)`;
 
 /** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
 const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
