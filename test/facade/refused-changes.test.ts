@@ -226,6 +226,7 @@ describe('an order whose changes all failed', () => {
     const answers: Promise<unknown>[] = [];
     for (let count = 0; count < FAILED_CHANGES; count += 1) answers.push((await failChange(bot, oid, { ...changed, c })).answer);
     await Promise.all(answers);
+    expect(await statusOf(bot, c)).toMatchObject({ status: 'open', order: { oid, cloid: c } });
     expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] }))).toEqual(['success']);
     expect(await openOrders(bot)).toBe(0);
     expect((await bot.trader.trades()).every(({ sl }) => sl === 0n)).toBe(true);

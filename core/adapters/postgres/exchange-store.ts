@@ -73,16 +73,8 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       const found = await records('o.trader = :trader and o.oid = any(:oids::bigint[])', { chain, trader, oids: oids.map(String) });
       return new Map(found.map((record) => [record.oid, record]));
     },
-    findByCloid: async (chain, trader, cloid) =>
-      (
-        await records('o.trader = :trader and o.cloid = :cloid order by o.created_at desc, o.oid desc limit 1', { chain, trader, cloid })
-      )[0] ?? null,
-    ofCloid: (chain, trader, cloid) =>
-      records(`o.trader = :trader and o.cloid = :cloid order by ${STANDS} desc, o.created_at desc, o.oid desc limit 5`, {
-        chain,
-        trader,
-        cloid,
-      }),
+    findByCloid: async (chain, trader, cloid) => (await records(BEST_OF_CLOID, { chain, trader, cloid }))[0] ?? null,
+    ofCloid: (chain, trader, cloid) => records(FIRST_OF_CLOID, { chain, trader, cloid }),
     levels: (chain, trader, limit) =>
       records(`o.trader = :trader and o.manner = 'protection' order by o.oid desc limit :limit`, { chain, trader, limit }),
     async ofOrders(chain, orderIds) {
@@ -217,6 +209,24 @@ const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITIO
     select from orders parent join protections level on level.id = o.oid
     where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
 
+const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
+
+/** A bot may use one cloid for all its orders: whether one stands is only looked up for so many of them. */
+const LOOKED_AT = 200;
+
+const ofCloid = (isFirst: string, limit: number): string => {
+  const order = `${isFirst} desc, o.created_at desc, o.oid desc`;
+  return `o.trader = :trader and o.oid = any(array(
+      select o.oid from (
+        select * from exchange_orders where chain = :chain and trader = :trader and cloid = :cloid
+        order by created_at desc, oid desc limit ${LOOKED_AT}) o
+      order by ${order} limit ${limit}))
+    order by ${order}`;
+};
+
+const FIRST_OF_CLOID = ofCloid(STANDS, 5);
+export const BEST_OF_CLOID = ofCloid(`(${STANDS} or ${IS_AWAITED})`, 1);
+
 /** A TP/SL without a number, while its order had another of the kind: a change that was not made, or not yet. */
 const IS_NOT_MADE = `exists (
     select from exchange_orders sibling join protections held on held.id = sibling.oid
@@ -235,7 +245,7 @@ export const LIVE_CLOIDS = statement(`
     or o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and not ${IS_NOT_MADE} and exists (
       select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
         and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint where parent.id = o.parent_order)
-    or (o.action, o.item) in (${AWAITED_JOBS})))`);
+    or ${IS_AWAITED}))`);
 
 /** `fired_at` is when it first came due; `due_at` moves until it is done. The schedule of a removed agent never comes due. */
 export const TAKE_DUE = `

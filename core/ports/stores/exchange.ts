@@ -99,7 +99,7 @@ export interface ExchangeStore {
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
   /** By oid; oids without a record are absent. */
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
-  /** The newest with this cloid. */
+  /** The newest with this cloid that stands now or is about to; otherwise the newest. */
   findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
   /** A few with this cloid: those that stand now, then the others, newest first. */
   ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { DUE_WORK } from '../../../../core/adapters/postgres/due-work.js';
-import { LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/postgres/exchange-store.js';
+import { BEST_OF_CLOID, LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/postgres/exchange-store.js';
 import type { Statement } from '../../../../core/adapters/postgres/statement.js';
 import {
   HOLES,
@@ -45,6 +45,8 @@ const PAST = [
   `insert into relay_lanes (chain, wallet, next_nonce) values ('${CHAIN}', '${WALLET}', ${ROWS} + 1)`,
   `insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
    select '${CHAIN}', n, '${TRADER}', '0xa', max(id), 0, 'cloid ' || n, 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
+  `insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
+   select '${CHAIN}', 2 * ${ROWS} + n, '${MAKER}', '0xa', max(id), 0, 'the same', 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   `insert into exchange_legs (chain, oid, seq, role, order_id, size_base)
    select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
@@ -108,6 +110,20 @@ describe('what is asked with every order of a bot', () => {
     const looks = rows.map((row) => row['QUERY PLAN']).filter((step) => /(?:Scan|on) .*orders/.test(step));
     expect(looks.join()).toContain('orders_busy');
     for (const look of looks) expect(look).toMatch(/actual rows=1(?:\.\d+)? loops=1/);
+  });
+});
+
+describe('what is asked by a cloid', () => {
+  it('looks at few orders, though all of the bot had the same', async () => {
+    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(
+      `explain (analyze, timing off) select from exchange_orders o where o.chain = :chain and ${BEST_OF_CLOID}`,
+      { chain: CHAIN, trader: MAKER, cloid: 'the same' },
+    );
+    const looks = rows
+      .map((row) => /(?:Scan|on) .*actual rows=(\d+)\S* loops=(\d+)/.exec(row['QUERY PLAN']))
+      .filter((look) => look !== null);
+    expect(looks.length).toBeGreaterThan(0);
+    expect(Math.max(...looks.map(([, found, loops]) => Number(found) * Number(loops)))).toBeLessThan(ROWS / 10);
   });
 });
 
