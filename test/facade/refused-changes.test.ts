@@ -168,6 +168,22 @@ describe('a cancel', () => {
     expect(statuses(await bot.send(cancel(oid)))).toEqual(['success']);
   });
 
+  it('of a stop loss that is gone before the removal is mined does not count as made', async () => {
+    const bot = await newBot();
+    const oid = await guarded(bot);
+    const [trade] = await bot.trader.trades();
+    const { diamond } = chain.definition;
+    // The removal reverts, and the level is gone all the same, as when it has closed its position.
+    const own = [
+      await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', [])),
+      await sendFirst(bot, diamond, diamondCall('updateSl', [trade?.index ?? 0, 0n])),
+    ];
+    const canceling = bot.send(cancel(oid));
+    await resumeBehind();
+    await Promise.all(own.map(({ mined }) => mined));
+    expect(statuses(await canceling)).toEqual([{ error: `Order was never placed, already canceled, or filled. asset=${BTC}` }]);
+  });
+
   it('of an order that a keeper executes says that it is executing', async () => {
     const bot = await newBot();
     const [oid] = await resting(bot);

@@ -94,22 +94,27 @@ export interface CancelToSend {
   readonly price?: bigint;
 }
 
-export async function sendCancel(work: Work, { item, intent, orderId, amendment, price }: CancelToSend): Promise<CancelSent> {
+/** The job, once it is handed to a node or the reply's time is up; null if another change of the resting order came first. */
+export async function queueCancel(work: Work, { item, intent, orderId, amendment, price }: CancelToSend): Promise<RelayJob | null> {
   const { gateway, venue, caller, action, watch, purpose } = work;
-  requireLane(venue, caller);
+  const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
+  const context: CancelJobContext = { kind: 'cancel', item, intent, ...(price !== undefined && { price }) };
+  // Without an order in the signed action its id stays with the job, so that the owner can see what canceled it.
+  const relayed = { action, orderId: purpose === 'action' ? null : orderId, write, context, purpose };
+  const queued = amendment
+    ? await sendAmend(venue, caller, relayed, amendment)
+    : await sendWrite(venue, caller, { ...relayed, isOnce: isUnique(intent) });
+  if (queued === null) return null;
+  await soonest(venue, watch, [queued.handedOver.then(requireSent)], leftOf(work));
+  return queued.job;
+}
+
+export async function sendCancel(work: Work, asked: CancelToSend): Promise<CancelSent> {
+  requireLane(work.venue, work.caller);
   try {
-    const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
-    const context: CancelJobContext = { kind: 'cancel', item, intent, ...(price !== undefined && { price }) };
-    // Without an order in the signed action its id stays with the job, so that the owner can see what canceled it.
-    const relayed = { action, orderId: purpose === 'action' ? null : orderId, write, context, purpose };
-    const queued = amendment
-      ? await sendAmend(venue, caller, relayed, amendment)
-      : await sendWrite(venue, caller, { ...relayed, isOnce: isUnique(intent) });
-    if (queued === null) return 'outdated';
-    await soonest(venue, watch, [queued.handedOver.then(requireSent)], leftOf(work));
-    return 'sent';
+    return (await queueCancel(work, asked)) === null ? 'outdated' : 'sent';
   } catch (error) {
-    const refused = orderId === null ? undefined : refusedAs(error);
+    const refused = asked.orderId === null ? undefined : refusedAs(error);
     if (refused === undefined) throw error;
     return refused;
   }

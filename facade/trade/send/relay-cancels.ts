@@ -6,10 +6,27 @@ import { indexOf } from '../../../core/trading/find-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { isOverdue, reclaimableAt } from '../../../core/trading/reclaim-time.js';
 import { watchOrders } from './await-orders.js';
-import { comesTrue, isKnown, leftOf, sendCancel, type CancelOutcome, type ReplaceJobContext, type Work } from './cancel-work.js';
+import {
+  comesTrue,
+  isKnown,
+  leftOf,
+  queueCancel,
+  sendCancel,
+  type CancelOutcome,
+  type ReplaceJobContext,
+  type Work,
+} from './cancel-work.js';
 import { removeChild } from './change-child.js';
 import { findTarget, identityOf, isAwaited, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
-import type { Refusal, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
+import {
+  isOver,
+  type Refusal,
+  type RelayJob,
+  type RelayPurpose,
+  type RelayState,
+  type SignedAction,
+} from '../../../core/ports/stores/relay.js';
+import { requireLane } from '../../../core/trading/place-order.js';
 import type { Address } from '../../../core/types.js';
 
 export interface CancelItem {
@@ -168,13 +185,24 @@ async function removeLevel(work: Work, item: number, protection: Protected): Pro
     const price = await priceOf(work, protection);
     if (price === null) return GONE;
     try {
-      await sendCancel(work, { item, intent, orderId: null, price });
-      return (await comesTrue(work, async () => (await priceOf(work, protection)) === null)) ? { kind: 'done' } : STILL_THERE;
+      requireLane(work.venue, work.caller);
+      return await removalOf(work, protection, await queueCancel(work, { item, intent, orderId: null, price }));
     } catch (error) {
       const isReplaced = (await isLevelAwaited(work, protection)) || (await priceOf(work, protection)) === null;
       if (!isKnown(error) || !isReplaced) throw error;
     }
   }
+}
+
+/** The level is also gone if it closed its position first. Then the removal reverts, and the bot must not be told that it was canceled. */
+async function removalOf(work: Work, protection: Protected, job: RelayJob | null): Promise<CancelOutcome> {
+  const stateNow = async (): Promise<RelayState> => {
+    const now = job && (await work.gateway.store.relay.job(work.venue.definition.slug, job.id));
+    return now?.state ?? 'queued';
+  };
+  const isGoneNow = async (): Promise<boolean> => isOver(await stateNow()) && (await priceOf(work, protection)) === null;
+  if (!(await comesTrue(work, isGoneNow))) return STILL_THERE;
+  return (await stateNow()) === 'mined' ? { kind: 'done' } : GONE;
 }
 
 type Protected = Target['protections'][number];
