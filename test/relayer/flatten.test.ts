@@ -283,6 +283,37 @@ describe("a dead man's switch while the contract is paused", () => {
 });
 
 describe("a dead man's switch that cannot close anything", () => {
+  it('is tried for ten minutes anew where an hour lies between two tries', async () => {
+    const bot = await newBot();
+    const dueAt = Date.now() + HOUR_MS;
+    expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
+    const { gateway, log } = sandbox;
+    const clock = createManualClock(dueAt);
+    const alerts = createAlerts({ store: gateway.store.alerts, clock, log, isSent: false });
+    const account = { ...gateway.store.account, liveOrders: () => Promise.reject(new Error('the orders are not read')) };
+    const failures = (): number =>
+      log.entries.filter(({ event, fields }) => event === 'relay.schedule-failed' && fields['trader'] === bot.address).length;
+    const fails = (times: number) =>
+      eventually(
+        () => {
+          clock.advance(1_000);
+          return failures();
+        },
+        (count) => count >= times,
+      );
+    const stop = runSchedules({ ...gateway, clock, alerts, store: { ...gateway.store, account } }, { ...venueOf(gateway, CHAIN), clock });
+    try {
+      await fails(1);
+      // Meanwhile another replica has it.
+      clock.advance(HOUR_MS);
+      await fails(3);
+      expect((await gateway.store.alerts.open()).filter(({ subject }) => subject === bot.address)).toEqual([]);
+    } finally {
+      await stop();
+      await bot.send({ type: 'scheduleCancel' });
+    }
+  });
+
   it('is tried for ten minutes, however late it began, and then calls the operator', async () => {
     const bot = await newBot();
     await bot.send(orderAction(buy('0.1')));

@@ -16,7 +16,18 @@ const AGAIN_MS = 20_000;
 const SOON_MS = 1_000;
 /** After this long without success the schedule is given up and an alert is raised. */
 const GIVE_UP_MS = 600_000;
+/**
+ * After so long without a try here the time begins anew: other replicas may have found in between that nothing could be sent. Replicas that
+ * take turns try more often than that.
+ */
+const LONGEST_GAP_MS = GIVE_UP_MS / 2;
 const MOST_REMEMBERED = 10_000;
+
+/** When the tries of a schedule began, and when the last of them ended. */
+interface Tries {
+  readonly since: number;
+  readonly last: number;
+}
 
 /**
  * The dead man's switch: if the bot does not postpone its schedule in time, all entries are canceled and, if the operator enabled it,
@@ -26,7 +37,7 @@ const MOST_REMEMBERED = 10_000;
 export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   const { clock, log, definition } = venue;
   // Counted from the first possible try: time in which nothing could be sent, or the contract refused everything, does not count.
-  const begun = new Map<bigint, number>();
+  const begun = new Map<bigint, Tries>();
   let isBusy = false;
   const look = async (): Promise<void> => {
     const due = await gateway.store.exchange.takeDue(definition.slug, clock.now(), clock.now() + AGAIN_MS);
@@ -45,7 +56,7 @@ export function runScheduledCancels(gateway: Gateway, venue: Venue): Cancel {
   });
 }
 
-async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, begun: Map<bigint, number>): Promise<void> {
+async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, begun: Map<bigint, Tries>): Promise<void> {
   const { clock, log } = venue;
   const { exchange } = gateway.store;
   const ready = await readyFor(gateway, venue, cancel);
@@ -54,12 +65,14 @@ async function fire(gateway: Gateway, venue: Venue, cancel: ScheduledCancel, beg
     return exchange.putBack(cancel, clock.now() + SOON_MS);
   }
   if (begun.size >= MOST_REMEMBERED) begun.clear();
-  const since = begun.get(cancel.action) ?? clock.now();
-  begun.set(cancel.action, since);
+  const now = clock.now();
+  const before = begun.get(cancel.action);
+  const since = before !== undefined && now - before.last <= LONGEST_GAP_MS ? before.since : now;
   const isDone = await fireSchedule(gateway, venue, cancel, ready).catch((error: unknown) => {
     log.warn('relay.schedule-failed', { trader: cancel.trader, error });
     return false;
   });
+  begun.set(cancel.action, { since, last: clock.now() });
   if (!isDone && venue.feed.config().tradingState === 'paused') return void begun.delete(cancel.action);
   if (!isDone && clock.now() - since <= GIVE_UP_MS) return;
   if (!isDone) await alertGivenUp(gateway, venue, cancel);
