@@ -108,13 +108,16 @@ function childrenOf(action: TradeAction): readonly WireOrder[] | null {
   return children.filter(({ a, b }) => a === parent?.a && b !== parent.b);
 }
 
-/** The closing slippages of an item's levels: those of its children, or of the item if it is a level itself. */
+/**
+ * The closing slippages of an item's levels: those of its children, or of the item if it is a level itself. A child need not be reduce-only,
+ * neither as it is placed nor as it is changed; that a changed order is one is compared with its record.
+ */
 function closingSlippagesOf(action: TradeAction, item: number, multiplierOf: (asset: number) => bigint): readonly bigint[] {
   const children = childrenOf(action);
-  const isParent = children !== null;
+  const mayBeChild = children !== null || action.type !== 'order';
   return (children ?? [orderOf(action, item)]).flatMap((wire) => {
     const level = wire && exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire);
-    return level?.style.kind === 'trigger' && (isParent || level.reduceOnly) ? [wantedClosingSlippage(level, MAX_SLIPPAGE_P)] : [];
+    return level?.style.kind === 'trigger' && (mayBeChild || level.reduceOnly) ? [wantedClosingSlippage(level, MAX_SLIPPAGE_P)] : [];
   });
 }
 
@@ -214,7 +217,7 @@ async function areTradesOf(
 async function guards(
   store: Store,
   definition: Definition,
-  { id, trader }: ReadAction,
+  { id, trader, action }: ReadAction,
   { oid, item, tradeIndex }: ClosingSlippageJobContext,
 ): Promise<boolean> {
   const { slug: chain } = definition;
@@ -224,6 +227,8 @@ async function guards(
     const place = await childPlace({ store }, { definition }, trader, record);
     return place.kind === 'position' && place.level.tradeIndex === tradeIndex;
   }
+  // A change to an order that is no child and not reduce-only opens a position, and has no level.
+  if (action.type !== 'order' && orderOf(action, item)?.r !== true) return false;
   if (record.legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex)) return true;
   const ids = record.legs.flatMap(({ role, orderId }) => (role === 'open' && orderId !== null ? [orderId] : []));
   const opened = await Promise.all(ids.map((orderId) => store.orders.find(chain, trader, orderId)));

@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import type pg from 'pg';
 import { encodeFunctionData, type Hex } from 'viem';
 import { lower } from '../../core/domain/interpret-executions.js';
 import { tokenAbi } from '../../sandbox/contracts/artefact.js';
@@ -12,6 +13,7 @@ import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf, type Operator } from '../harness/venue/operator.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
 
 /** Cancels and changes that the contracts refuse although the order lives. The venue is its own: the contract is paused. */
 const BTC = 0;
@@ -24,11 +26,13 @@ const LIMIT_OPEN = 2;
 let sandbox: TestVenue;
 let chain: ChainControls;
 let operator: Operator;
+let database: pg.Client;
 
 beforeAll(async () => {
   sandbox = await startOwnVenue();
   chain = firstChain(sandbox);
   operator = operatorOf(chain);
+  database = await venueDatabase(sandbox);
 });
 beforeEach(async () => {
   sandbox.controls.prices.jump(BTC, String(PRICE));
@@ -41,7 +45,10 @@ afterEach(async () => {
   await chain.pauseMining(false);
   chain.resetOracle();
 });
-afterAll(() => sandbox.stop());
+afterAll(async () => {
+  await database.end();
+  await sandbox.stop();
+});
 
 interface Bot {
   readonly trader: ChainTrader;
@@ -285,5 +292,22 @@ describe('an order whose changes all failed', () => {
       { status: 'open', order: { oid: child } },
       { status: 'canceled', order: { cloid: c } },
     ]);
+  });
+
+  it('is owed no closing slippage for them: nothing is sent for one after the fill', async () => {
+    const bot = await newBot();
+    const [, child] = await resting(bot, stop('45000'));
+    const c = `0x${'a8'.repeat(16)}`;
+    await (
+      await failChange(bot, child, stop('44000', { p: '30000', c }))
+    ).answer;
+    sandbox.controls.prices.jump(BTC, '49900');
+    const count = async (sql: string, value: string) =>
+      Number((await database.query<{ count: string }>(`select count(*) from ${sql}`, [value])).rows[0]?.count);
+    await eventually(
+      () => count('pending_closing_slippages join exchange_orders using (chain, oid) where cloid = $1', c),
+      (owed) => owed === 0,
+    );
+    expect(await count(`relay_jobs where state = 'refused' and trader = $1`, bot.address)).toBe(0);
   });
 });

@@ -112,7 +112,10 @@ describe('levels that a position is opened with', () => {
     await trades(bot, 0);
   });
 
-  it('have the closing slippage of their change, made while the order rested', async () => {
+  it.each([
+    ['as reduce-only', true],
+    ['without being called reduce-only', false],
+  ])('have the closing slippage of their change, made while the order rested, %s', async (_, r) => {
     const bot = await newBot();
     const c = `0x${'b7'.repeat(16)}`;
     const near = { ...level('sl', '51000', '50900', false), c };
@@ -121,7 +124,7 @@ describe('levels that a position is opened with', () => {
       () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
       ([only]) => only?.order.status === 'open',
     );
-    const modifies = [{ oid: c, order: { ...level('sl', '50000', '40000'), c } }];
+    const modifies = [{ oid: c, order: { ...level('sl', '50000', '40000'), r, c } }];
     expect(await bot.send({ type: 'batchModify', modifies })).toMatchObject([{ resting: { cloid: c } }]);
     await jumpTo(57_500);
     const [opened] = await eventually(

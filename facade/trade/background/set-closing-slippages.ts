@@ -6,6 +6,7 @@ import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
+import { childPlace } from '../plan/find-target.js';
 import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
 import { sendWrite } from '../../../core/trading/place-order.js';
 
@@ -69,6 +70,9 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedClosingSlippage): 
   const isGuarded = position !== undefined && (position.tp > 0n || position.sl > 0n);
   if (tradeIndex === null || !isGuarded || currentClosingSlippage(position) >= closingSlippageP || tries >= MOST_TRIES)
     return store.closingSlippages.settle(chain, id);
+  const hold = await levelOf(gateway, venue, owed, tradeIndex);
+  if (hold === 'unknown') return;
+  if (hold === 'another') return store.closingSlippages.settle(chain, id);
   // The bound of a pending close was computed with the trade's current slippage, so the close comes first.
   if (live.some(({ order }) => order.tradeIndex === tradeIndex && order.status !== 'open')) return;
   const [caller, signed] = await Promise.all([callerOf(gateway, venue, owed), store.relay.action(chain, owed.action)]);
@@ -79,6 +83,26 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedClosingSlippage): 
   const context: ClosingSlippageJobContext = { kind: 'closing-slippage', item: owed.item, oid: owed.oid, tradeIndex };
   venue.log.info('relay.sending-closing-slippage', { order: owed.oid, trader, tradeIndex });
   await sendWrite(venue, caller, { action: signed, orderId: null, write, context });
+}
+
+/**
+ * Whose level the trade has: of a TP/SL that was changed while its order rested, the change may have failed or been overwritten, and what
+ * has the level instead is owed its own. Unknown while the change is under way.
+ */
+async function levelOf(
+  gateway: Gateway,
+  venue: Venue,
+  { chain, trader, oid }: OwedClosingSlippage,
+  tradeIndex: number,
+): Promise<'own' | 'another' | 'unknown'> {
+  const { exchange } = gateway.store;
+  const record = await exchange.find(chain, trader, oid);
+  if (record?.parentOrder == null) return 'own';
+  // Read before the place: a change that is settled in between has its level then.
+  const isAwaited = (await exchange.awaited(chain, trader)).some((under) => under.oid === oid);
+  const place = await childPlace(gateway, venue, trader, record);
+  if (place.kind === 'position' && place.level.tradeIndex === tradeIndex) return 'own';
+  return isAwaited ? 'unknown' : 'another';
 }
 
 /** null if the opening was not executed. */
