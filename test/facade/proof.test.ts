@@ -434,7 +434,7 @@ describe('a relayed transaction', () => {
     expect(proofs.map(({ context = '{}' }) => (JSON.parse(context) as { kind: string }).kind)).toEqual(['cancel', 'child', 'order']);
     for (const proof of proofs) expect(await verify(proof)).toEqual(HOLDS);
     const [canceled, changed] = proofs;
-    const priced = (text: string | undefined) => text?.replace(/"price":\{"\$n":"\d/, '"price":{"$$n":"9');
+    const priced = (text: string | undefined) => text?.replace(/(?<="intent":.*"price":\{"\$n":")\d/, '9');
     for (const proof of [canceled, changed])
       expect((await verify({ ...proof, context: priced(proof?.['context']) })).said).toContain('it changes more of the order');
     expect((await verify({ ...changed, envelope: changed?.['envelope']?.replaceAll('38000', '37000') })).said).toContain(
