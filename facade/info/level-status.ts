@@ -66,7 +66,7 @@ async function readFacts({ gateway, venue, trader }: AccountContext, indices: re
 
 function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
   const { guard, record, isAwaited } = level;
-  const state = onPosition(account, facts, level) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, guard);
+  const state = onPosition(account, facts, level) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, level);
   const asset = state && account.universe.assets[state.pairIndex];
   if (!state || !asset) return null;
   const { held, status, at, price = guard.price } = state;
@@ -112,12 +112,13 @@ export function endOf(kind: KnownProtection['kind'], action: Executed['action'])
   return action === 'liquidation' ? 'liquidatedCanceled' : 'reduceOnlyCanceled';
 }
 
-function onOrder({ venue }: AccountContext, { resting, ends }: Facts, guard: KnownProtection): LevelState | null {
+/** A change has its id once it is mined, which can be before its block is indexed. */
+function onOrder({ venue }: AccountContext, { resting, ends }: Facts, { guard, isAwaited }: NumberedLevel): LevelState | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const seen = resting.get(tradeIndex);
   if (!seen) return null;
   const { order } = seen;
-  const isSet = order.status === 'open' && order[kind] === price;
+  const isSet = order.status === 'open' && (isAwaited || order[kind] === price);
   const held = { base: sizeOf(venue.feed.config(), seen), long: order.long };
   const at = isSet ? seenAt : (ends.get(levelAt(guard)) ?? order.updatedAt);
   return { pairIndex: order.pairIndex, held, status: isSet ? 'open' : 'canceled', at };

@@ -108,9 +108,9 @@ async function guarded(bot: Bot, changes: object = {}): Promise<number> {
   return placed?.['resting']?.oid ?? 0;
 }
 
-async function statusOf({ address }: Bot, oid: number | string): Promise<unknown> {
+async function statusOf({ address }: Bot, oid: number | string): Promise<{ readonly order: { readonly oid: number } }> {
   const { body } = await sandbox.post(`/hl/${FACADE_CHAIN}/info`, { type: 'orderStatus', user: address, oid });
-  return (body as { order: unknown }).order;
+  return (body as { order: { order: { oid: number } } }).order;
 }
 
 const openOrders = async ({ trader }: Bot) => (await trader.trades()).filter(({ tradeType }) => tradeType !== 0).length;
@@ -232,6 +232,48 @@ describe('a change', () => {
       status: 'err',
       response: `The change of the take profit or stop loss failed on chain: the order was filled or canceled first, or could not be changed. asset=${BTC}`,
     });
+  });
+});
+
+describe('a change of a stop loss that is mined and not indexed yet', () => {
+  it('is open', async () => {
+    const bot = await newBot();
+    const [, child] = await resting(bot, stop('45000'));
+    const c = `0x${'a9'.repeat(16)}`;
+    let changing: Promise<unknown> | null = null;
+    await database.query('begin');
+    try {
+      await database.query('select from chain_cursors for update'); // so that no block is indexed
+      changing = bot.send(modify(child, stop('44000', { c })));
+      await eventually(
+        () => database.query(`select from protections join exchange_orders on oid = id where cloid = $1`, [c]),
+        ({ rowCount }) => rowCount === 1,
+      );
+      expect(await statusOf(bot, c)).toMatchObject({ status: 'open', order: { cloid: c } });
+    } finally {
+      await database.query('rollback');
+    }
+    expect(await changing).toEqual({ status: 'ok', response: { type: 'default' } });
+  });
+});
+
+describe('two changes of a stop loss that are settled again after a reorganisation', () => {
+  it('leave the level to the later one', async () => {
+    const bot = await newBot();
+    let [, oid] = await resting(bot, stop('45000'));
+    const cloids = ['aa', 'ab'].map((byte) => `0x${byte.repeat(16)}`);
+    for (const c of cloids) {
+      expect(await bot.send(modify(oid, stop('44000', { c })))).toEqual({ status: 'ok', response: { type: 'default' } });
+      ({ oid } = (await statusOf(bot, c)).order);
+    }
+    const { relay } = sandbox.gateway.store;
+    const changes = `select id from relay_jobs where trader = $1 and context ->> 'kind' = 'child'`;
+    const { rows } = await database.query<{ id: string }>(changes, [bot.address]);
+    const jobs = await Promise.all(rows.map(({ id }) => relay.job(FACADE_CHAIN, BigInt(id))));
+    const settled = jobs.flatMap((job) => (job?.mined ? [{ id: job.id, state: 'mined' as const, mined: job.mined }] : []));
+    expect(settled).toHaveLength(2);
+    await relay.settle(FACADE_CHAIN, settled);
+    expect(await Promise.all(cloids.map((c) => statusOf(bot, c)))).toMatchObject([{ status: 'canceled' }, { status: 'open' }]);
   });
 });
 

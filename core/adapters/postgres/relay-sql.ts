@@ -180,7 +180,8 @@ export const REFUSE = statement(`
 
 /**
  * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
- * same price before, under the number of an earlier order. A change that never gets one was not made.
+ * same price before, under the number of an earlier order. A change that never gets one was not made. After a reorganisation older
+ * changes are settled again, and take nothing from later ones.
  */
 export const SETTLE = statement(`
   with given as materialized (
@@ -202,7 +203,7 @@ export const SETTLE = statement(`
       where o.chain = changes.chain and o.action = changes.parent and o.item = changes.item and o.parent_order is not null limit 1) child
   ), handed_over as (
     update protections set id = held.id, seen_at = held.created_at from held
-    where protections.id = held.former and protections.id = any(array(select former from held))
+    where protections.id = held.former and held.former < held.id and protections.id = any(array(select former from held))
       and not exists (select from protections own where own.id = held.id)
   ), numbered as (
     insert into protections (id, chain, trader, slot, kind, price, seen_at)
