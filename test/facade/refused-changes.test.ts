@@ -130,11 +130,14 @@ async function sendFirst({ trader }: Bot, to: Hex, data: Hex): Promise<{ readonl
 
 const openJobs = () => sandbox.gateway.store.relay.open(FACADE_CHAIN, lower(sandbox.controls.relayer));
 
-/** Blocks come again once the relayer's transaction waits behind the trader's. */
-async function resumeBehind(): Promise<readonly RelayJob[]> {
-  const jobs = await eventually(openJobs, (open) => open.some(({ state }) => state === 'accepted'));
+/** Blocks come again once the bot's cancel or change waits behind the trader's own transaction. Closing slippages are set at any time. */
+async function resumeBehind({ address }: Bot): Promise<RelayJob> {
+  const isBehind = ({ state, trader, context }: RelayJob): boolean =>
+    state === 'accepted' && trader === address && (context as { kind: string }).kind !== 'closing-slippage';
+  const job = await eventually(async () => (await openJobs()).find(isBehind), Boolean);
   await chain.pauseMining(false);
-  return jobs;
+  if (job === undefined) throw new Error('there is no such job');
+  return job;
 }
 
 /** Its transaction reverts, because the trader removes the delegate first. The answer comes later than the revert is known. */
@@ -142,10 +145,10 @@ async function failChange(bot: Bot, oid: number, changed: object): Promise<{ rea
   const { diamond } = chain.definition;
   const { mined } = await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', []));
   const answer = bot.send(modify(oid, changed));
-  const [job] = await resumeBehind();
+  const job = await resumeBehind(bot);
   await mined;
   await nothingUnderWay();
-  expect(await sandbox.gateway.store.relay.job(FACADE_CHAIN, job?.id ?? 0n)).toMatchObject({ state: 'reverted' });
+  expect(await sandbox.gateway.store.relay.job(FACADE_CHAIN, job.id)).toMatchObject({ state: 'reverted' });
   await bot.trader.send(diamond, diamondCall('setTradingDelegate', [sandbox.controls.relayer]));
   return { answer };
 }
@@ -186,7 +189,7 @@ describe('a cancel', () => {
       await sendFirst(bot, diamond, diamondCall('updateSl', [trade?.index ?? 0, 0n])),
     ];
     const canceling = bot.send(cancel(oid));
-    await resumeBehind();
+    await resumeBehind(bot);
     await Promise.all(own.map(({ mined }) => mined));
     expect(statuses(await canceling)).toEqual([{ error: `Order was never placed, already canceled, or filled. asset=${BTC}` }]);
   });
@@ -211,7 +214,7 @@ describe('a change', () => {
     const approveNothing = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [chain.definition.diamond, 0n] });
     const { mined } = await sendFirst(bot, usdc?.address ?? '0x', approveNothing);
     const changing = bot.send(modify(oid, rest({ p: '49000' })));
-    await resumeBehind();
+    await resumeBehind(bot);
     await mined;
     expect(await changing).toEqual({
       status: 'err',
@@ -226,7 +229,7 @@ describe('a change', () => {
     const [trade] = await bot.trader.trades();
     const { mined } = await sendFirst(bot, chain.definition.diamond, diamondCall('cancelOpenOrder', [trade?.index ?? 0]));
     const changing = bot.send(modify(child, stop('46000')));
-    await resumeBehind();
+    await resumeBehind(bot);
     await mined;
     expect(await changing).toEqual({
       status: 'err',
