@@ -194,7 +194,7 @@ async function removeLevel(work: Work, item: number, protection: Protected): Pro
   }
 }
 
-/** The level is also gone if it closed its position first. Then the removal reverts, and the bot must not be told that it was canceled. */
+/** The level is also gone if it closed its position first. Then the removal reverts, and the answer must not be that it was canceled. */
 async function removalOf(work: Work, protection: Protected, job: RelayJob | null): Promise<CancelOutcome> {
   const stateNow = async (): Promise<RelayState> => {
     const now = job && (await work.gateway.store.relay.job(work.venue.definition.slug, job.id));
