@@ -32,9 +32,9 @@ module.exports = class SharedRuntime extends Runtime {
 };
 
 /**
- * Jest's framework follows the test that runs through every promise, so that it knows which of several concurrent tests runs. Node then has to carry
- * one more store from promise to promise for each file that a worker has run. Tests of a file run one after the other here, so the one
- * that runs is a variable.
+ * Jest's framework follows the test that runs through every promise, so that it knows which of several concurrent tests runs. Node then
+ * has to carry one more store from promise to promise for each file that a worker has run. Tests of a file run one after the other here,
+ * so the one that runs is a variable.
  */
 class CurrentTest {
   #store;
