@@ -6,7 +6,7 @@ import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { holdAnswers } from '../harness/venue/answer-hold.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
-import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { startSecondGateway, whenReady, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
 
 /** Take profits and stop losses that are changed through two replicas at the same moment. */
@@ -33,10 +33,7 @@ beforeAll(async () => {
       (oracle) => oracle === units(PRICE),
     );
   await Promise.all([knowsPrice(sandbox), knowsPrice(beside)]);
-  await eventually(
-    () => beside.get('/ready'),
-    ({ status }) => status === 200,
-  );
+  await whenReady(beside);
 });
 afterAll(async () => {
   await beside.stop();

@@ -15,7 +15,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf } from '../harness/venue/operator.js';
-import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { startSecondGateway, whenReady, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -36,10 +36,7 @@ beforeAll(async () => {
     (price) => price === BigInt(PRICE) * 10n ** 10n,
   );
   beside = await startSecondGateway(sandbox, { relays: true });
-  await eventually(
-    () => beside.get('/ready'),
-    ({ status }) => status === 200,
-  );
+  await whenReady(beside);
 });
 afterAll(async () => {
   await beside.stop();

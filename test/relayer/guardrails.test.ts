@@ -8,7 +8,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
-import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { startSecondGateway, whenReady, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
 
@@ -26,10 +26,7 @@ beforeAll(async () => {
   await price(BTC, 60_000);
   await price(ETH, 3_000);
   beside = await startSecondGateway(sandbox, { relays: true });
-  await eventually(
-    () => beside.get('/ready'),
-    ({ status }) => status === 200,
-  );
+  await whenReady(beside);
 });
 afterAll(async () => {
   await beside.stop();
@@ -248,10 +245,7 @@ describe('a daily quota of transactions', () => {
     await held(bot, 3);
     // One that starts anew knows it from the database alone; `npm run test:slow` starts one.
     const fresh = isSlow ? await startSecondGateway(sandbox, { relays: true }) : beside;
-    await eventually(
-      () => fresh.get('/ready'),
-      ({ status }) => status === 200,
-    );
+    await whenReady(fresh);
     expect(await place(bot, [resting()], fresh.url)).toEqual(refusal(String.raw`Too many cumulative requests sent \(4 > 3\) .*`));
     if (isSlow) await fresh.stop();
     await setRules(bot, { dailyTransactions: null });

@@ -6,6 +6,7 @@ import { startGateway, startStore } from '../../../app/compose/gateway.js';
 import { createLifecycle } from '../../../app/lifecycle.js';
 import { listen } from '../../../http/listen.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
+import { eventually } from '../time/eventually.js';
 import type { Reply, TestVenue } from './own-venue.js';
 
 export interface SecondGateway {
@@ -57,3 +58,9 @@ export async function startSecondGateway(
     },
   };
 }
+
+export const whenReady = (gateway: Pick<SecondGateway, 'get'>): Promise<Reply> =>
+  eventually(
+    () => gateway.get('/ready'),
+    ({ status }) => status === 200,
+  );
