@@ -158,21 +158,17 @@ async function runStep(step, esbuild, state) {
   writeFileSync(stampOf(step), JSON.stringify({ state, outputs }));
 }
 
-function fail(sentence) {
-  console.error(sentence);
-  process.exit(1);
-}
-
+/** Rejects with a sentence that says what is in the way. */
 async function openCompiler() {
   process.env.GOGC ??= 'off'; // its process ends with the build: collecting garbage would take half of its time (memory stays below 400 MB)
   const compiler = await import('esbuild').catch(() => null);
-  if (compiler === null) fail('The compiler is not installed: run `npm ci` without --omit=dev first.');
+  if (compiler === null) throw new Error('The compiler is not installed: run `npm ci` without --omit=dev first.');
   try {
     mkdirSync(dist, { recursive: true });
     mkdirSync(stamps, { recursive: true });
     accessSync(dist, constants.W_OK);
   } catch (error) {
-    fail(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
+    throw new Error(`The folder ${dist} cannot be written to (${error.code ?? error.message}): the sources are compiled into it.`);
   }
   return compiler;
 }
@@ -187,11 +183,16 @@ export function startBuild(names = []) {
     .map((step) => ({ step, state: stateOf(step), last: lastMade(step) }))
     .filter(({ state, last }) => last?.state !== state || !last.outputs.every((output) => existsSync(path.join(root, output))));
   if (due.length === 0) return { commands: Promise.resolve(true), all: Promise.resolve(true) };
-  const compiler = openCompiler();
+  const compiler = openCompiler().catch((error) => {
+    console.error(error.message);
+    return null;
+  });
   const first = due.find(({ step: { name } }) => name === 'commands');
   const make = async ({ step, state }) => {
+    const esbuild = await compiler;
+    if (esbuild === null) return false;
     try {
-      await runStep(step, await compiler, state);
+      await runStep(step, esbuild, state);
       return true;
     } catch (error) {
       if (error.errors === undefined) console.error(error); // the compiler prints what it cannot read, with file and line
@@ -201,10 +202,20 @@ export function startBuild(names = []) {
   const commands = first === undefined ? Promise.resolve(true) : make(first);
   const all = commands.then(async (isMade) => {
     const results = await Promise.all(due.filter((each) => each !== first).map(make));
-    await (await compiler).stop();
+    await (await compiler)?.stop();
     return isMade && results.every(Boolean);
   });
   return { commands, all };
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url) && !(await build(process.argv.slice(2)))) process.exitCode = 1;
+/** After an install, so that the first `npm start` need not compile. It never fails the install: the next command makes what is missing and says why. */
+async function buildAfterInstall() {
+  if ((await import('esbuild').catch(() => null)) === null) return; // an install without development dependencies runs what is built
+  if (!(await build())) console.error('The sources were not compiled; the next command tries again.');
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [first, ...rest] = process.argv.slice(2);
+  if (first === '--after-install') await buildAfterInstall();
+  else if (!(await build(first === undefined ? [] : [first, ...rest]))) process.exitCode = 1;
+}

@@ -105,6 +105,23 @@ describe('the build', () => {
     expect(build()).toMatchObject({ status: 1, stderr: 'The compiler is not installed: run `npm ci` without --omit=dev first.\n' });
   });
 
+  it('is made by an install, so that the first start need not wait for it', () => {
+    install();
+    expect(build('--after-install')).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    expect(existsSync(output())).toBe(true);
+  });
+
+  it('fails no install: not a production install, nor where it may not write', () => {
+    mkdirSync(path.join(copy, 'node_modules/express'), { recursive: true });
+    expect(build('--after-install')).toMatchObject({ status: 0, stdout: '', stderr: '' });
+    rmSync(path.join(copy, 'node_modules'), { recursive: true });
+    install();
+    writeFileSync(path.join(copy, 'dist'), 'a file in the way\n');
+    const { status, stderr } = build('--after-install');
+    expect(status).toBe(0);
+    expect(stderr).toContain('cannot be written to');
+  });
+
   it('says where it may not write', () => {
     install();
     writeFileSync(path.join(copy, 'dist'), 'a file in the way\n');
