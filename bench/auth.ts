@@ -6,7 +6,7 @@ import { systemClock } from '../core/adapters/system/clock.js';
 import type { Gateway } from '../core/gateway.js';
 import { createLifecycle } from '../app/lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
-import { startSandbox } from '../sandbox/run.js';
+import { startSandbox } from '../sandbox/start.js';
 import { dropCrowd, storeAgents, storeCrowd } from './auth-agents.js';
 import { bareExpress, benchHost, PATHS, serve, SIGNED_OPERATION } from './bench-apis.js';
 import type { Job, Signer } from './load.js';

@@ -7,7 +7,7 @@ import { createLifecycle } from '../app/lifecycle.js';
 import { textOf } from '../native-api/wire/codec.js';
 import { Candles } from '../native-api/wire/markets.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
-import { startSandbox } from '../sandbox/run.js';
+import { startSandbox } from '../sandbox/start.js';
 import { order, orderAction, postExchange, signL1 } from '../test/harness/hyperliquid/exchange.js';
 import { median } from './median.js';
 

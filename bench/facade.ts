@@ -2,7 +2,7 @@ import { createLogger } from '../core/adapters/telemetry/log.js';
 import { systemClock } from '../core/adapters/system/clock.js';
 import { createLifecycle } from '../app/lifecycle.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
-import { startSandbox } from '../sandbox/run.js';
+import { startSandbox } from '../sandbox/start.js';
 import { bareExpress, serve } from './bench-apis.js';
 import type { Job } from './load.js';
 import { createTurns, report, type Turns } from './take-turns.js';

@@ -10,7 +10,7 @@ import type { Address } from '../core/types.js';
 import { createLifecycle } from '../app/lifecycle.js';
 import { createFaultProxy } from '../sandbox/fault-proxy.js';
 import { readSandboxSettings } from '../sandbox/settings.js';
-import { startSandbox } from '../sandbox/run.js';
+import { startSandbox } from '../sandbox/start.js';
 import { agentTrader, done, newAgentTrader, type AgentTrader, type Json } from '../test/harness/traders/agent-trader.js';
 import { eventually } from '../test/harness/time/eventually.js';
 import { measurePreparing, type Cost } from './orders-preparing.js';

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { z } from 'zod';
@@ -31,6 +31,14 @@ describe('the Dockerfile', () => {
     const isNewEnough =
       Number(major) > Number(wantedMajor) || (Number(major) === Number(wantedMajor) && Number(minor) >= Number(wantedMinor));
     expect([Number(major), isNewEnough]).toEqual([LTS, true]);
+  });
+
+  it('takes the whole sandbox out of the gateway with one folder: what the commands share holds nothing of it', () => {
+    const maps = readdirSync(path.join(ROOT, 'dist/chunks')).filter((name) => name.endsWith('.map'));
+    const Sources = z.object({ sources: z.array(z.string()) });
+    const sources = maps.flatMap((name) => Sources.parse(JSON.parse(readText(`dist/chunks/${name}`))).sources);
+    expect(sources).toContain('../../core/gateway.ts');
+    expect(sources.filter((source) => source.startsWith('../../sandbox/'))).toEqual([]);
   });
 
   it('ends with the gateway, which is what is built when nothing is said', () => {

@@ -10,6 +10,8 @@ export interface PlainImage {
   /** Stands for /app. */
   readonly folder: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** What every command of this image begins with. */
+  readonly entryPoint: readonly string[];
   readonly command: readonly string[];
   readonly healthCheck: readonly string[];
   readonly user: number;
@@ -78,6 +80,7 @@ export function createPlainBuilder(stages: readonly Stage[], place: string, give
       return {
         folder,
         environment,
+        entryPoint: Words.parse(JSON.parse(last('ENTRYPOINT'))),
         command: [...Words.parse(JSON.parse(last('ENTRYPOINT'))), ...Words.parse(JSON.parse(last('CMD')))],
         healthCheck: Words.parse(JSON.parse(last('HEALTHCHECK').replace(/^.*? CMD /, ''))),
         user: parseInt(last('USER'), 10),

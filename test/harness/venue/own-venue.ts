@@ -4,7 +4,7 @@ import type { Gateway } from '../../../core/gateway.js';
 import { createLifecycle } from '../../../app/lifecycle.js';
 import type { SandboxControls } from '../../../sandbox/controls.js';
 import { readSandboxSettings } from '../../../sandbox/settings.js';
-import { startSandbox } from '../../../sandbox/run.js';
+import { startSandbox } from '../../../sandbox/start.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import { holdAnswers } from './answer-hold.js';
