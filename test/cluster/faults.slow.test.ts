@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { z } from 'zod';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../core/adapters/postgres/embedded/start-embedded-postgres.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import { agentTrader, newAgentTrader } from '../harness/traders/agent-trader.js';
@@ -58,12 +59,16 @@ async function expectEverythingInOrder(): Promise<void> {
   await expectViewEqualsChain(cluster.books, CLUSTER_CHAIN, bot.trader);
 }
 
-const readyStatus = async (member: Member): Promise<number> => (await fetch(`${member.url()}/ready`)).status;
+const askReady = (member: Member): Promise<Response> => fetch(`${member.url()}/ready`);
+const Lanes = z.object({ chains: z.record(z.string(), z.object({ relayer: z.object({ ready: z.boolean() }) })) });
+/** Ready, and its relayer can send: a relayer that cannot is reported in a ready answer. */
 const untilReady = (member: Member): Promise<unknown> =>
-  eventually(
-    () => readyStatus(member),
-    (status) => status === 200,
-  );
+  eventually(async () => {
+    const reply = await askReady(member);
+    if (reply.status !== 200) return false;
+    const { chains } = Lanes.parse(await reply.json());
+    return Object.values(chains).every(({ relayer }) => relayer.ready);
+  }, Boolean);
 
 describe('two replicas', () => {
   it('answer a bot in time at the one without notifications while the other follows the chain', async () => {
@@ -122,8 +127,8 @@ describe('two replicas', () => {
     owner.line.freeze();
     const cutAt = Date.now();
     await eventually(
-      () => readyStatus(owner),
-      (status) => status === 503,
+      () => askReady(owner),
+      ({ status }) => status === 503,
     );
     const { ms } = await untilOwned(cluster, 'lane', other);
     await untilOwned(cluster, 'follower', other);

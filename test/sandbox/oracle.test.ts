@@ -161,19 +161,25 @@ async function trade(trader: ChainTrader, roll: (sides: number) => number): Prom
 async function createFollower(): Promise<{ book: OrderBook; follow(): Promise<void> }> {
   const client = createPublicClient({ transport: http(venue().rpcUrl), cacheTime: 0 });
   const book = createOrderBook(client, venue().definition.diamond);
-  let seen = await client.getBlock();
-  await book.rebuild();
+  let seen = await rebuild();
   return {
     book,
     async follow() {
       const head = await client.getBlock();
       if (head.hash === seen.hash) return;
       const known = await client.getBlock({ blockNumber: seen.number }).catch(() => null);
-      if (known?.hash === seen.hash) await book.refresh(seen.number + 1n, head.number);
-      else await book.rebuild();
+      if (known?.hash !== seen.hash) return void (seen = await rebuild());
+      await book.refresh(seen.number + 1n, head.number);
       seen = head;
     },
   };
+
+  /** Resolves with the block it was read at. A later block, read in part, could be reorganised away without a change below it. */
+  async function rebuild(): Promise<{ readonly hash: Hex; readonly number: bigint }> {
+    const head = await client.getBlock();
+    await book.rebuild();
+    return (await client.getBlock()).hash === head.hash ? head : rebuild();
+  }
 }
 
 const contents = ({ trades, requests }: OrderBook): unknown => ({
