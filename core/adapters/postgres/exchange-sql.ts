@@ -25,6 +25,67 @@ export const AMENDED_JOBS = `
 
 export const AMENDED = statement(AMENDED_JOBS);
 
+const HAS_LIVE_LEG = `exists (
+    select from exchange_legs leg join orders on orders.id = leg.order_id
+    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
+
+/** The price for which a TP/SL was asked: a limit order against a position is its take profit. */
+const ASKED = `coalesce(o.terms -> 'order' -> 'style' -> 'trigger', o.terms -> 'order' -> 'limit') ->> '$n'`;
+
+/** One that covers several trades has the number of its level on the first, and outlives that trade on the others. */
+const IS_ON_POSITION = `exists (
+    select from protections level join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
+        and ((positions.trade_index = level.slot or positions.trade_index in (
+            select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
+              and kind = 'executed' and not orphaned)) and (positions.state -> level.kind ->> '$n')::numeric = level.price
+          or positions.trade_index in (
+            select trade_index from exchange_legs leg where leg.chain = o.chain and leg.oid = o.oid and leg.role = 'protect')
+            and (positions.state -> level.kind ->> '$n')::numeric in (level.price, (${ASKED})::numeric))
+      where level.id = o.oid)`;
+
+/** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
+const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
+    select from orders parent join protections level on level.id = o.oid
+    where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
+
+const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
+
+/** A bot may use one cloid for all its orders: whether one stands is only looked up for so many of them. */
+const LOOKED_AT = 200;
+
+const ofCloid = (isFirst: string, limit: number): string => {
+  const order = `${isFirst} desc, o.created_at desc, o.oid desc`;
+  return `o.trader = :trader and o.oid = any(array(
+      select o.oid from (
+        select * from exchange_orders where chain = :chain and trader = :trader and cloid = :cloid
+        order by created_at desc, oid desc limit ${LOOKED_AT}) o
+      order by ${order} limit ${limit}))
+    order by ${order}`;
+};
+
+export const FIRST_OF_CLOID = ofCloid(STANDS, 5);
+export const BEST_OF_CLOID = ofCloid(`(${STANDS} or ${IS_AWAITED})`, 1);
+
+/** A TP/SL without a number, while its order had another of the kind: a change that was not made, or not yet. */
+const IS_NOT_MADE = `exists (
+    select from exchange_orders sibling join protections held on held.id = sibling.oid
+    where sibling.chain = o.chain and sibling.parent_order = o.parent_order and held.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
+
+/** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
+export const LIVE_CLOIDS = statement(`
+  select distinct cloid from exchange_orders o
+  where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
+  and (${HAS_LIVE_LEG}
+  or o.manner = 'protection' and (
+    ${IS_ON_POSITION}
+    or exists (select from orders parent left join protections level on level.id = o.oid
+      where parent.id = o.parent_order and parent.is_live
+        and (parent.status <> 'open' or level.id is null and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
+    or o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and not ${IS_NOT_MADE} and exists (
+      select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
+        and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint where parent.id = o.parent_order)
+    or ${IS_AWAITED}))`);
+
 /** When an order that missed its price rests as another order, its TP/SL keep their oids and get the new parent. */
 export const RECORD_CHILD = `
   with moved as (

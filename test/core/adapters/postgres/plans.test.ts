@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
 import { DUE_WORK } from '../../../../core/adapters/postgres/due-work.js';
-import { BEST_OF_CLOID, LIVE_CLOIDS, TAKE_DUE } from '../../../../core/adapters/postgres/exchange-store.js';
+import { TAKE_DUE } from '../../../../core/adapters/postgres/exchange-store.js';
 import type { Statement } from '../../../../core/adapters/postgres/statement.js';
 import {
   HOLES,
@@ -14,7 +14,7 @@ import {
   UNRECLAIMED,
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
-import { FACTS } from '../../../../core/adapters/postgres/exchange-sql.js';
+import { BEST_OF_CLOID, FACTS, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
 import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
