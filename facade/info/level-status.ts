@@ -4,7 +4,7 @@ import { toUnits } from '../../core/domain/decimal.js';
 import type { PositionState } from '../../core/domain/position.js';
 import { E8 } from '../../core/domain/pricing/units.js';
 import type { LevelStep, SeenOrder } from '../../core/ports/stores/history.js';
-import type { KnownProtection } from '../../core/ports/stores/protections.js';
+import type { KnownProtection, PastProtection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { BASE_SCALE, ZERO_TEXT } from '../format.js';
 import { firstHit, positionBase } from './open-orders.js';
@@ -20,7 +20,8 @@ import {
 
 /** A take profit or stop loss with an id, and the bot's order if a bot set it. */
 export interface NumberedLevel {
-  readonly guard: KnownProtection;
+  /** One on each trade of the order, at least one. */
+  readonly guards: readonly PastProtection[];
   readonly record: ExchangeRecord | null;
   /** It is not on chain yet. */
   readonly isAwaited: boolean;
@@ -40,14 +41,13 @@ interface LevelState {
   readonly held: Protected;
   readonly status: HlStatus;
   readonly at: number;
-  /** The current price, if it differs from that of its first trade. */
-  readonly price?: bigint | undefined;
+  readonly guard: KnownProtection;
 }
 
 /** Each level as an order with its status, in the given order; null if its trade is unknown. */
 export async function levelStatuses(account: AccountContext, levels: readonly NumberedLevel[]): Promise<(OrderWithStatus | null)[]> {
   if (levels.length === 0) return [];
-  const facts = await readFacts(account, [...new Set(levels.map(({ guard }) => guard.tradeIndex))]);
+  const facts = await readFacts(account, [...new Set(levels.flatMap(({ guards }) => guards.map(({ tradeIndex }) => tradeIndex)))]);
   return levels.map((level) => showLevel(account, facts, level));
 }
 
@@ -65,31 +65,47 @@ async function readFacts({ gateway, venue, trader }: AccountContext, indices: re
 }
 
 function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
-  const { guard, record, isAwaited } = level;
-  const state = onPosition(account, facts, level) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, level);
+  const { guards, record, isAwaited } = level;
+  const found = guards.flatMap((guard): LevelState[] => {
+    const own = { guard, isAwaited };
+    const state = onPosition(account, facts, own) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, own);
+    return state ? [state] : [];
+  });
+  const state = together(found, record);
   const asset = state && account.universe.assets[state.pairIndex];
   if (!state || !asset) return null;
-  const { held, status, at, price = guard.price } = state;
+  const { guard, held, status, at } = state;
   const order = record
-    ? showRecord(asset, record, { left: held.base, held: isAwaited ? undefined : price })
+    ? showRecord(asset, record, { left: held.base, held: isAwaited ? undefined : guard.price })
     : showProtection(asset, guard, held);
   return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
 }
 
+/** An order for several trades is open while one of them has its level; then it ended as its last level did. */
+function together(states: readonly LevelState[], record: ExchangeRecord | null): LevelState | null {
+  const open = states.filter(({ status }) => status === 'open');
+  const [first] = open;
+  if (first === undefined) return [...states].sort((a, b) => b.at - a.at)[0] ?? null;
+  const guards = open.map(({ guard }) => guard);
+  const price = record === null ? undefined : firstHit(record, guards);
+  const base = open.reduce((sum, { held }) => sum + held.base, 0n);
+  return { ...first, held: { ...first.held, base }, guard: { ...first.guard, price: price ?? first.guard.price } };
+}
+
+type GuardOf = Pick<NumberedLevel, 'isAwaited'> & { readonly guard: PastProtection };
+
 /** A level is open as long as its trade has exactly that price, or is about to get it. */
-function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { guard, record, isAwaited }: NumberedLevel): LevelState | null {
-  const { tradeIndex, kind, price, seenAt } = guard;
+function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { guard, isAwaited }: GuardOf): LevelState | null {
+  const { tradeIndex, isSet, seenAt } = guard;
   const position = positions.get(tradeIndex);
   if (!position) return null;
-  const isOpen = isAwaited || position[kind] === price;
-  const trades = (record?.legs ?? []).flatMap((leg) => positions.get(leg.tradeIndex ?? -1) ?? []);
-  const levels = trades.map((trade) => ({ kind, price: trade[kind] })).filter((each) => each.price > 0n);
+  const isOpen = isAwaited || isSet;
   return {
+    guard,
     pairIndex: position.pairIndex,
     held: { base: positionBase(venue.feed.config(), position), long: position.long },
     status: isOpen ? 'open' : 'canceled',
     at: isOpen ? seenAt : (ends.get(levelAt(guard)) ?? seenAt),
-    price: record !== null && isOpen ? firstHit(record, levels) : undefined,
   };
 }
 
@@ -101,8 +117,8 @@ function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: Known
   const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
   // A level that was moved or removed before the position ended is canceled, as of then.
-  if (terms[kind] !== price) return { pairIndex: terms.pairIndex, held, status: 'canceled', at: ends.get(levelAt(guard)) ?? seenAt };
-  return { pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
+  if (terms[kind] !== price) return { guard, pairIndex: terms.pairIndex, held, status: 'canceled', at: ends.get(levelAt(guard)) ?? seenAt };
+  return { guard, pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
 }
 
 /** The status of a level when its position ends. */
@@ -113,7 +129,7 @@ export function endOf(kind: KnownProtection['kind'], action: Executed['action'])
 }
 
 /** A change has its id once it is mined, which can be before its block is indexed. */
-function onOrder({ venue }: AccountContext, { resting, ends }: Facts, { guard, isAwaited }: NumberedLevel): LevelState | null {
+function onOrder({ venue }: AccountContext, { resting, ends }: Facts, { guard, isAwaited }: GuardOf): LevelState | null {
   const { tradeIndex, kind, price, seenAt } = guard;
   const seen = resting.get(tradeIndex);
   if (!seen) return null;
@@ -121,7 +137,7 @@ function onOrder({ venue }: AccountContext, { resting, ends }: Facts, { guard, i
   const isSet = order.status === 'open' && (isAwaited || order[kind] === price);
   const held = { base: sizeOf(venue.feed.config(), seen), long: order.long };
   const at = isSet ? seenAt : (ends.get(levelAt(guard)) ?? order.updatedAt);
-  return { pairIndex: order.pairIndex, held, status: isSet ? 'open' : 'canceled', at };
+  return { guard, pairIndex: order.pairIndex, held, status: isSet ? 'open' : 'canceled', at };
 }
 
 const levelAt = ({ tradeIndex, kind, price }: Pick<LevelStep, 'tradeIndex' | 'kind' | 'price'>): string => `${kind} ${tradeIndex} ${price}`;

@@ -128,7 +128,7 @@ function attachedOrders(found: Found): FrontendOrder[] {
     const record = recordOf(found, own);
     const asset = universe.assets[held.get(own.tradeIndex)?.pairIndex ?? -1];
     if (!asset || !record || shown.has(own)) continue;
-    const members = protections.filter((other) => other === own || isSetBy(found, record, other));
+    const members = protections.filter((other) => other.id === own.id && held.has(other.tradeIndex));
     members.forEach((member) => shown.add(member));
     const parts = members.flatMap(({ tradeIndex }) => held.get(tradeIndex) ?? []);
     const left = parts.reduce((sum, part) => sum + positionBase(config, part), 0n);

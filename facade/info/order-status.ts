@@ -1,6 +1,7 @@
 import { levelOf } from '../../core/domain/order-machine.js';
 import { isSettled, type Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
+import type { PastProtection } from '../../core/ports/stores/protections.js';
 import { childPlace, type ChildPlace } from '../trade/plan/find-target.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { recordStatus, withCancelWords } from './bot-order-status.js';
@@ -51,9 +52,13 @@ async function levelHistory(account: AccountContext, limit: number, ofOrders: Re
   const awaited = new Set((await exchange.awaited(slug, trader)).map(({ oid }) => oid));
   const records = new Map((await exchange.levels(slug, trader, limit)).map((record) => [record.oid, record]));
   const guards = await facade.protections.list(slug, trader, limit);
-  const numbered = guards
-    .filter(({ id }) => !ofOrders.has(id))
-    .map((guard): NumberedLevel => ({ guard, record: records.get(guard.id) ?? null, isAwaited: awaited.has(guard.id) }));
+  const byOrder = new Map<bigint, PastProtection[]>();
+  for (const guard of guards) if (!ofOrders.has(guard.id)) byOrder.set(guard.id, [...(byOrder.get(guard.id) ?? []), guard]);
+  const numbered = [...byOrder].map(([id, own]): NumberedLevel => ({
+    guards: own,
+    record: records.get(id) ?? null,
+    isAwaited: awaited.has(id),
+  }));
   const known = new Set([...guards.map(({ id }) => id), ...ofOrders]);
   const others = [...records.values()].filter(({ oid }) => !known.has(oid));
   const parents = await facade.history.ordersOf(
@@ -80,9 +85,9 @@ export async function findOrder(account: AccountContext, oid: number | string): 
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
   if (seen !== null) return (await endsOfLevels(account, [seen]))(withStatus(account, seen, await fillsOf(account, [seen])), seen);
-  const guard = await facade.protections.find(slug, trader, BigInt(oid));
-  if (guard === null) return findExcess(account, BigInt(oid));
-  return (await levelStatuses(account, [{ guard, record: null, isAwaited: false }]))[0] ?? null;
+  const guards = await facade.protections.everOf(slug, trader, BigInt(oid));
+  if (guards.length === 0) return findExcess(account, BigInt(oid));
+  return (await levelStatuses(account, [{ guards, record: null, isAwaited: false }]))[0] ?? null;
 }
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
@@ -119,12 +124,14 @@ async function findRecorded(account: AccountContext, record: ExchangeRecord): Pr
   // Read before the current levels: a level that reaches the chain in between is found in at least one of the two.
   const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
   const place = record.parentOrder == null ? null : await childPlace(gateway, venue, trader, record);
-  const guard = await protections.find(slug, trader, record.oid);
-  if (guard !== null) return (await levelStatuses(account, [{ guard, record, isAwaited }]))[0] ?? null;
-  if (place !== null) return childStatus(account, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
+  const guards = await protections.everOf(slug, trader, record.oid);
+  const level = guards.length === 0 ? null : ((await levelStatuses(account, [{ guards, record, isAwaited }]))[0] ?? null);
+  if (level?.status === 'open') return level;
+  if (place !== null)
+    return level ?? childStatus(account, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
   // The position already had this level by an order of its own, whose id the bot was given.
   const seen = await history.order(slug, trader, record.oid);
-  if (seen === null) return setAgain(account, record, isAwaited);
+  if (seen === null) return level ?? setAgain(account, record, isAwaited);
   const shown = (await endsOfLevels(account, [seen]))(withStatus(account, seen, await fillsOf(account, [seen])), seen);
   return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
 }

@@ -29,26 +29,40 @@ const HAS_LIVE_LEG = `exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id
     where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
 
-/** The price for which a TP/SL was asked: a limit order against a position is its take profit. */
-const ASKED = `coalesce(o.terms -> 'order' -> 'style' -> 'trigger', o.terms -> 'order' -> 'limit') ->> '$n'`;
+/** The order that has a level. */
+export const OWNER = 'coalesce(level.set_by, level.id)';
 
-/** One that covers several trades has the number of its level on the first, and outlives that trade on the others. */
-const IS_ON_POSITION = `exists (
-    select from protections level join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
-        and ((positions.trade_index = level.slot or positions.trade_index in (
-            select trade_index from chain_events where chain = o.chain and trader = o.trader and order_key = 'resting:' || level.slot
-              and kind = 'executed' and not orphaned)) and (positions.state -> level.kind ->> '$n')::numeric = level.price
-          or positions.trade_index in (
-            select trade_index from exchange_legs leg where leg.chain = o.chain and leg.oid = o.oid and leg.role = 'protect')
-            and (positions.state -> level.kind ->> '$n')::numeric in (level.price, (${ASKED})::numeric))
-      where level.id = o.oid)`;
+/** The index of a level's trade: that of the position once its resting order was filled. */
+export const PLACE = `coalesce((
+    select heir.trade_index from chain_events heir
+    where heir.chain = level.chain and heir.trader = level.trader and heir.order_key = 'resting:' || level.slot and heir.kind = 'executed'
+      and not heir.orphaned limit 1), level.slot)`;
+
+/** The levels of an order on open trades. One for several trades has its own id on the first, and outlives that trade on the others. */
+export const levelsOf = (oid: string): string => `
+  protections level join positions on positions.chain = level.chain and positions.trader = level.trader and positions.is_open
+    and positions.trade_index = ${PLACE}
+  where (level.id = ${oid} and level.set_by is null or level.set_by = ${oid})`;
+
+/**
+ * Whether a level of an order stands: its trade has exactly that price, and not from a native order that set the same price later. Cancels,
+ * statuses, the search by cloid and the check of new cloids all depend on this.
+ */
+export const IS_SET = `(positions.state -> level.kind ->> '$n')::numeric = level.price and not exists (
+    select from orders native where native.chain = level.chain and native.trader = level.trader
+      and native.order_key = level.kind || ':' || positions.trade_index and (native.state -> 'price' ->> '$n')::numeric = level.price
+      and (native.state ->> 'createdAt')::bigint > level.seen_at)`;
+
+/** A position may have had the level from a native order, whose id the bot was given. */
+const IS_ON_POSITION = `(exists (select from ${levelsOf('o.oid')} and ${IS_SET})
+    or exists (select from orders native where native.id = o.oid and native.status = 'open'))`;
 
 /** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
 const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
     select from orders parent join protections level on level.id = o.oid
     where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
 
-const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
+export const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
 
 /** A bot may use one cloid for all its orders: whether one stands is only looked up for so many of them. */
 const LOOKED_AT = 200;
@@ -71,6 +85,16 @@ const IS_NOT_MADE = `exists (
     select from exchange_orders sibling join protections held on held.id = sibling.oid
     where sibling.chain = o.chain and sibling.parent_order = o.parent_order and held.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
 
+/** A TP/SL on a position that was not numbered yet. With a number the level is another order's. */
+const IS_UNNUMBERED = `o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and not ${IS_NOT_MADE} and exists (
+      select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
+        and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint
+      where parent.id = o.parent_order and not exists (
+        select from protections level where level.chain = o.chain and level.trader = o.trader
+          and level.slot in (positions.trade_index, substring(parent.order_key from '^resting:(.*)$')::bigint)
+          and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl'
+          and level.price = (positions.state -> level.kind ->> '$n')::numeric))`;
+
 /** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
 export const LIVE_CLOIDS = statement(`
   select distinct cloid from exchange_orders o
@@ -81,9 +105,7 @@ export const LIVE_CLOIDS = statement(`
     or exists (select from orders parent left join protections level on level.id = o.oid
       where parent.id = o.parent_order and parent.is_live
         and (parent.status <> 'open' or level.id is null and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
-    or o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and not ${IS_NOT_MADE} and exists (
-      select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
-        and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint where parent.id = o.parent_order)
+    or ${IS_UNNUMBERED}
     or ${IS_AWAITED}))`);
 
 /** When an order that missed its price rests as another order, its TP/SL keep their oids and get the new parent. */

@@ -25,6 +25,7 @@ import {
   type SingleOrder,
   type UnruledRow,
 } from './place-statement.js';
+import { SHARE, shareValues } from './protection-store.js';
 import { queueValues, readJob, type JobRow } from './relay-rows.js';
 import { QUEUE } from './relay-sql.js';
 import { guardOpening, isUnbound, RULES_OF } from './rules-store.js';
@@ -147,13 +148,14 @@ const run = async <Row>(trx: Knex.Transaction, sql: string, values: Values): Pro
 /** The bot's order, its TP/SL, and the closing slippages to be set for them. */
 async function storeRecord(
   trx: Knex.Transaction,
-  { legs, children, isContinued, ...record }: BotOrder,
+  { legs, levels = [], children, isContinued, ...record }: BotOrder,
   relayed: RelayedOrder['legs'],
   { oid, ids }: { readonly oid: bigint; readonly ids: readonly (bigint | null)[] },
 ): Promise<void> {
   const recorded = { ...record, oid, legs: legs.map((leg, at) => ({ ...leg, orderId: ids[at] ?? null })) };
   if (isContinued) await run(trx, EXTEND.named, extendValues(recorded));
   else await run(trx, RECORD.named, recordValues(recorded));
+  if (levels.length > 0) await run(trx, SHARE, shareValues(record, oid, levels));
   const parentOrder = ids[legs.findIndex(({ role }) => role === 'open')] ?? null;
   if (parentOrder !== null) for (const child of children) await run(trx, RECORD_CHILD, childValues({ ...child, parentOrder }));
   const { chain, trader, agent, action, item } = record;

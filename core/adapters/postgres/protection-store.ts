@@ -1,9 +1,11 @@
 import type { Knex } from 'knex';
-import { AWAITED_JOBS } from './exchange-sql.js';
+import { AWAITED_JOBS, IS_AWAITED, IS_SET, levelsOf, OWNER, PLACE } from './exchange-sql.js';
 import { levelKey } from '../../domain/order-machine.js';
-import type { KnownProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
+import type { KnownProtection, PastProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
 import type { ChainSlug } from '../../chains/chains.js';
+import type { ExchangeRecord } from '../../ports/stores/exchange.js';
 import type { Address } from '../../types.js';
+import type { Values } from './statement.js';
 
 interface Row {
   id: bigint;
@@ -11,7 +13,11 @@ interface Row {
   kind: Protection['kind'];
   price: string;
   seen_at: bigint;
+  /** An order for several trades has it, which has its own id on another one. */
+  is_shared: boolean;
 }
+
+type PlacedRow = Omit<Row, 'slot' | 'is_shared'> & { readonly place: bigint; readonly is_set: boolean };
 
 /** The index of the resting order that opened a position, from its opening execution. */
 const ORIGINS = `
@@ -19,18 +25,24 @@ const ORIGINS = `
   where chain = :chain and trader = :trader and trade_index = any(:indices) and kind = 'executed' and order_key like 'resting:%'
     and not orphaned`;
 
-const LISTED = `
-  select id, slot, kind, price::text, seen_at, coalesce((
-    select trade_index from chain_events heir
-    where heir.chain = known.chain and heir.trader = known.trader and heir.order_key = 'resting:' || known.slot and heir.kind = 'executed'
-      and not heir.orphaned limit 1
-  ), slot) as place
-  from (select * from protections where chain = :chain and trader = :trader order by id desc limit :limit) known
-  order by id desc`;
+const PLACED = `select ${OWNER} as id, level.kind, level.price::text, level.seen_at, ${PLACE} as place`;
+const PAST = `${PLACED}, exists (
+    select from positions where positions.chain = level.chain and positions.trader = level.trader and positions.is_open
+      and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set`;
 
-const HEIR = `
-  select trade_index from chain_events
-  where chain = :chain and trader = :trader and order_key = :key and kind = 'executed' and not orphaned limit 1`;
+const LISTED = `
+  ${PAST} from (select * from protections where chain = :chain and trader = :trader order by id desc limit :limit) level
+  order by level.id desc`;
+
+const EVER_OF = `
+  ${PAST} from protections level
+  where level.chain = :chain and level.trader = :trader and (level.id = :id and level.set_by is null or level.set_by = :id)
+  order by level.set_by nulls first, level.id`;
+
+const STANDING = `
+  ${PLACED}, true as is_set from ${levelsOf(':id')} and level.chain = :chain and level.trader = :trader and (${IS_SET}
+    or exists (select from exchange_orders o where o.chain = :chain and o.oid = :id and ${IS_AWAITED}))
+  order by place`;
 
 export function createProtectionStore(db: Knex): ProtectionStore {
   const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
@@ -43,13 +55,23 @@ export function createProtectionStore(db: Knex): ProtectionStore {
 
   /** A TP/SL set by one of our orders has that order's id. */
   const ordersAt = async (chain: ChainSlug, trader: Address, protections: readonly Protection[]) => {
-    const found = await rows<{ id: bigint; order_key: string; price: string; seen_at: bigint }>(HOLDERS, {
+    const found = await rows<Holder>(HOLDERS, {
       chain,
       trader,
       keys: protections.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex)),
     });
     return new Map(found.map((order) => [`${order.order_key}/${order.price}`, order]));
   };
+
+  const placed = async (sql: string, values: Record<string, unknown>): Promise<PastProtection[]> =>
+    (await rows<PlacedRow>(sql, values)).map(({ id, place, kind, price, seen_at, is_set }) => ({
+      id,
+      tradeIndex: Number(place),
+      kind,
+      price: BigInt(price),
+      seenAt: Number(seen_at),
+      isSet: is_set,
+    }));
 
   const childrenAt = (chain: ChainSlug, trader: Address, indices: readonly number[]): Promise<Child[]> =>
     rows<Child>(CHILDREN, { chain, trader, indices, keys: indices.map((index) => `resting:${index}`) });
@@ -92,35 +114,28 @@ export function createProtectionStore(db: Knex): ProtectionStore {
         known = await read();
       }
       return wanted.flatMap(({ protection, row, price }): KnownProtection[] => {
-        const found = orders.get(placeOf(protection)) ?? known.get(keyOf({ ...row, price }));
+        const found = holderOf(orders.get(placeOf(protection)), known.get(keyOf({ ...row, price })));
         return found ? [{ ...protection, id: found.id, seenAt: Number(found.seen_at) }] : [];
       });
     },
-    renumber: async (chain, trader, id, at) => (await rows<{ id: bigint }>(RENUMBER, { chain, trader, id, at }))[0]?.id ?? null,
-    async list(chain, trader, limit) {
-      const found = await rows<Row & { place: bigint }>(LISTED, { chain, trader, limit });
-      return found.map(({ id, place, kind, price, seen_at }) => ({
-        id,
-        tradeIndex: Number(place),
-        kind,
-        price: BigInt(price),
-        seenAt: Number(seen_at),
-      }));
-    },
-    async find(chain, trader, id) {
-      const [row] = await rows<Row>(`${PROTECTIONS} and id = :id`, { chain, trader, id });
-      if (!row) return null;
-      const [heir] = await rows<{ trade_index: bigint }>(HEIR, { chain, trader, key: `resting:${row.slot}` });
-      return {
-        id: row.id,
-        tradeIndex: Number(heir?.trade_index ?? row.slot),
-        kind: row.kind,
-        price: BigInt(row.price),
-        seenAt: Number(row.seen_at),
-      };
-    },
+    renumber: async (chain, trader, { id, tradeIndex, kind, price }, at) =>
+      (await rows<{ id: bigint }>(RENUMBER, { chain, trader, id, tradeIndex, kind, price: price.toString(), at }))[0]?.id ?? null,
+    list: (chain, trader, limit) => placed(LISTED, { chain, trader, limit }),
+    everOf: (chain, trader, id) => placed(EVER_OF, { chain, trader, id }),
+    standing: (chain, trader, id) => placed(STANDING, { chain, trader, id }),
   };
 }
+
+interface Holder {
+  readonly id: bigint;
+  readonly order_key: string;
+  readonly price: string;
+  readonly seen_at: bigint;
+}
+
+/** A native order that set the level has it, unless an order for several trades set it again at the same price. */
+const holderOf = (native: Holder | undefined, row: Row | undefined): Holder | Row | undefined =>
+  native === undefined || (row?.is_shared === true && row.seen_at >= native.seen_at) ? row : native;
 
 /** A bot's TP/SL that came with an opening, by the index of the position or of the resting order. */
 interface Child {
@@ -179,12 +194,39 @@ const HOLDERS = `
   select id, order_key, state -> 'price' ->> '$n' as price, (state ->> 'createdAt')::bigint as seen_at from orders
   where chain = :chain and trader = :trader and order_key = any(cast(:keys as text[]))`;
 
+/** The index under which the levels of a trade are stored. */
+const slotOf = (tradeIndex: string): string => `coalesce((
+    select substring(order_key from 9)::bigint from chain_events
+    where chain = :chain and trader = :trader and trade_index = ${tradeIndex} and kind = 'executed' and order_key like 'resting:%'
+      and not orphaned limit 1), ${tradeIndex})`;
+
 const RENUMBER = `
-  update protections set id = nextval('entity_ids'), seen_at = :at where chain = :chain and trader = :trader and id = :id returning id`;
+  update protections level set id = nextval('entity_ids'), set_by = null, seen_at = :at
+  where chain = :chain and trader = :trader and slot = ${slotOf('cast(:tradeIndex as bigint)')} and kind = :kind
+    and price = cast(:price as numeric) and ${OWNER} = :id returning id`;
+
+/** Gives levels to an order that has its own id on another trade. Runs in the transaction that stores the order. */
+export const SHARE = `
+  insert into protections (chain, trader, slot, kind, price, seen_at, set_by)
+  select cast(:chain as text), cast(:trader as text), ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:at as bigint),
+    cast(:oid as bigint)
+  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric)
+  on conflict (chain, trader, slot, kind, price) do update set seen_at = excluded.seen_at, set_by = excluded.set_by`;
+
+/** The values of `SHARE`. */
+export const shareValues = (
+  { chain, trader, createdAt }: Pick<ExchangeRecord, 'chain' | 'trader' | 'createdAt'>,
+  oid: bigint,
+  levels: readonly Protection[],
+): Values => ({
+  ...{ chain, trader, oid, at: createdAt },
+  levels: JSON.stringify(levels.map(({ tradeIndex, kind, price }) => ({ trade_index: tradeIndex, kind, price: price.toString() }))),
+});
 
 const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
-const PROTECTIONS = 'select id, slot, kind, price::text, seen_at from protections where chain = :chain and trader = :trader';
-const KNOWN = `${PROTECTIONS} and slot = any(:slots)`;
+const KNOWN = `
+  select ${OWNER} as id, slot, kind, price::text, seen_at, set_by is not null as is_shared from protections level
+  where chain = :chain and trader = :trader and slot = any(:slots)`;
 
 const keyOf = ({ slot, kind, price }: { slot: number | bigint; kind: string; price: string }): string => `${slot}/${kind}/${price}`;

@@ -11,9 +11,16 @@ export interface Protection {
 }
 
 export interface KnownProtection extends Protection {
+  /** That of the order that has it. An order for several trades has one on each. */
   readonly id: bigint;
   /** Epoch ms at which it was first requested. */
   readonly seenAt: number;
+}
+
+/** One that an order has or had. */
+export interface PastProtection extends KnownProtection {
+  /** Its open trade has it now, from this order. */
+  readonly isSet: boolean;
 }
 
 export interface ProtectionStore {
@@ -23,9 +30,11 @@ export interface ProtectionStore {
    */
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
   /** Assigns a new id to one that is set again; the old id stays with its former order. Null when it no longer has that id. */
-  renumber(chain: ChainSlug, trader: Address, id: bigint, at: number): Promise<bigint | null>;
-  /** All that ever had an id, newest first, in the form of `find`. */
-  list(chain: ChainSlug, trader: Address, limit: number): Promise<KnownProtection[]>;
-  /** With its current index: that of the position once its order was filled. */
-  find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownProtection | null>;
+  renumber(chain: ChainSlug, trader: Address, protection: Omit<KnownProtection, 'seenAt'>, at: number): Promise<bigint | null>;
+  /** All that ever had an id, newest first, in the form of `everOf`. */
+  list(chain: ChainSlug, trader: Address, limit: number): Promise<PastProtection[]>;
+  /** All that an order ever had, whether they still stand or not, with their current index: that of the position once its order was filled. */
+  everOf(chain: ChainSlug, trader: Address, id: bigint): Promise<PastProtection[]>;
+  /** Those of an order that its open trades have now; all on open trades while the order is under way. */
+  standing(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownProtection[]>;
 }

@@ -2,6 +2,7 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { Draft, KnownOrder, NotPlaced } from './orders.js';
 import type { Address, Hex } from '../../types.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from './exchange.js';
+import type { Protection } from './protections.js';
 import type { Lease } from './tracking.js';
 
 /** Causes that keep a lane from sending. Each is cleared by its own recovery, not by that of another cause. */
@@ -186,6 +187,8 @@ export interface BotOrder extends Omit<ExchangeRecord, 'oid' | 'legs'> {
   readonly oid?: bigint | undefined;
   /** The bot's order exists and gets these legs. */
   readonly isContinued: boolean;
+  /** The levels that it sets besides the one whose id it has; absent if there are none. */
+  readonly levels?: readonly Protection[];
   /** TP/SL that came with it; their parent is the leg that opens. */
   readonly children: readonly Omit<ChildRecord, 'parentOrder'>[];
 }

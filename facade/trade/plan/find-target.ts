@@ -86,15 +86,33 @@ async function ofRecord(gateway: StoreOf, venue: DefinitionOf, caller: TraderOf,
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
   const orders = await Promise.all(ids.map((id) => store.orders.find(slug, caller.trader, id)));
   const own = { pairIndex: record.pairIndex, record, orders: orders.flatMap((order) => order ?? []) };
-  const numbered = ids.length > 0 ? null : await store.facade.protections.find(slug, caller.trader, record.oid);
-  // The id belongs to an order that has the level, or to nothing any more: the current level was set again under another id.
-  if (ids.length === 0 && numbered === null)
-    return { ...own, protections: [], ...(await ofId(gateway, venue, caller, record.oid)), record };
-  const level = askedLevel(record.order);
-  const protections = record.legs.flatMap(({ role, tradeIndex }) =>
-    role === 'protect' && tradeIndex !== null ? [tradeIndex === numbered?.tradeIndex ? numbered : { tradeIndex, ...level }] : [],
+  if (ids.length > 0) return { ...own, protections: await ofNoOther(gateway, venue, caller, record) };
+  const [standing, order] = await Promise.all([
+    store.facade.protections.standing(slug, caller.trader, record.oid),
+    // The id may be that of a native order, which has the level of the first trade.
+    store.orders.find(slug, caller.trader, record.oid),
+  ]);
+  const level = order && levelTarget(order);
+  return { ...own, orders: order && !level ? [order] : [], protections: [...(level ? [level] : []), ...standing] };
+}
+
+/** The take profits of an order that also opens: they have no ids of their own, and are another order's if that one set them again. */
+async function ofNoOther(
+  { store }: StoreOf,
+  { definition: { slug } }: DefinitionOf,
+  { trader }: TraderOf,
+  { legs, order, createdAt }: ExchangeRecord,
+): Promise<Target['protections']> {
+  const trades = legs.flatMap(({ role, tradeIndex }) => (role === 'protect' && tradeIndex !== null ? [tradeIndex] : []));
+  if (trades.length === 0) return [];
+  const levels = trades.map((tradeIndex) => ({ tradeIndex, ...askedLevel(order) }));
+  const known = await store.facade.protections.identify(slug, trader, levels, createdAt);
+  const others = await store.exchange.ofOids(
+    slug,
+    trader,
+    known.map(({ id }) => id),
   );
-  return { ...own, protections };
+  return known.filter(({ id }) => !others.has(id));
 }
 
 async function ofChild(gateway: StoreOf, venue: DefinitionOf, { trader }: TraderOf, record: ExchangeRecord): Promise<Target> {
@@ -118,7 +136,7 @@ async function ofId({ store }: StoreOf, { definition }: DefinitionOf, { trader }
   const level = order && levelTarget(order);
   if (level) return { pairIndex: order.order.pairIndex, record: null, orders: [], protections: [level] };
   if (order !== null) return { pairIndex: order.order.pairIndex, record: null, orders: [order], protections: [] };
-  const protection = await store.facade.protections.find(slug, trader, id);
+  const [protection] = await store.facade.protections.standing(slug, trader, id);
   const position =
     protection && (await store.account.openPositions(slug, trader)).find(({ tradeIndex }) => tradeIndex === protection.tradeIndex);
   return protection && position ? { pairIndex: position.position.pairIndex, record: null, orders: [], protections: [protection] } : null;

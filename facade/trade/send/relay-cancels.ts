@@ -87,7 +87,7 @@ async function cancelTarget(work: Work, item: number, target: Target): Promise<C
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
-      ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection)))),
+      ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection, target.record)))),
       ...(await Promise.all((target.children ?? []).map((child) => removeChild(work, item, child)))),
     ];
     return worst(outcomes);
@@ -127,7 +127,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   if (now === null || isGone(now)) return GONE;
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
   const level = levelTarget(now);
-  if (level !== null) return removeLevel(work, item, level);
+  if (level !== null) return removeLevel(work, item, level, null);
   const intent = cancelIntentOf(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const sent = await sendCancel(work, { item, intent, orderId: now.id }).catch(async (error: unknown) => {
@@ -177,7 +177,7 @@ async function withdrawQueued({ store }: Gateway, { definition, clock }: Venue, 
  * Removes only the level of this order. It waits for pending changes: one could arrive after the removal was confirmed, or be removed in
  * place of this level. One that comes between the look and the signature makes the relayer refuse the removal; then it is looked at again.
  */
-async function removeLevel(work: Work, item: number, protection: Protected): Promise<CancelOutcome> {
+async function removeLevel(work: Work, item: number, protection: Protected, record: Target['record']): Promise<CancelOutcome> {
   const { tradeIndex, kind } = protection;
   const intent: Intent = { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null };
   for (;;) {
@@ -188,6 +188,7 @@ async function removeLevel(work: Work, item: number, protection: Protected): Pro
       requireLane(work.venue, work.caller);
       return await removalOf(work, protection, await queueCancel(work, { item, intent, orderId: null, price }));
     } catch (error) {
+      if (isKnown(error) && (await isTakenOver(work, protection, record))) return GONE;
       const isReplaced = (await isLevelAwaited(work, protection)) || (await priceOf(work, protection)) === null;
       if (!isKnown(error) || !isReplaced) throw error;
     }
@@ -209,6 +210,12 @@ type Protected = Target['protections'][number];
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
 const isLevelAwaited = ({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> => isAwaited(gateway, venue, caller, level);
+
+/** Whether another order has set the level again, also at the same price. */
+async function isTakenOver({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected, record: Target['record']): Promise<boolean> {
+  const now = record && (await findTarget(gateway, venue, caller, { oid: record.oid }));
+  return now !== null && !now.protections.some((level) => level.tradeIndex === tradeIndex && level.kind === kind);
+}
 
 /** The price at which exactly this level stands: with another one it is another order's, unless the contract changed the price. Null if it does not. */
 async function priceOf({ gateway, venue, caller }: Work, level: Protected): Promise<bigint | null> {

@@ -10,6 +10,7 @@ import { sendWrite, placeOrder, placeUnnamed, type OrderToPlace, type Placement 
 import { isLive } from '../../../core/domain/order.js';
 import { askedLevel, keptPrice } from '../plan/find-target.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
+import type { Protection } from '../../../core/ports/stores/protections.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
 import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/translate-order.js';
 
@@ -85,7 +86,7 @@ async function place(
   const record: BotOrder = {
     ...recordOf(venue, caller, action, prepared),
     legs: legs.map(({ leg }) => legRecord(leg)),
-    oid: continues ?? (isOrder ? undefined : await protectionId(gateway, venue, caller, action, prepared)),
+    ...(isOrder || continues !== undefined ? { oid: continues } : await levelsOf(gateway, venue, caller, action, prepared)),
     isContinued: continues !== undefined,
     children: childRecords(venue, caller, action, prepared),
   };
@@ -219,26 +220,28 @@ export function childRecords(
   return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase }));
 }
 
-/** The id under which the level is listed. A level that is set again at the same place is a new order. */
-export async function protectionId(
+/** The id under which the order is listed, and its levels on further trades. A level that is set again at the same place is a new order. */
+async function levelsOf(
   { store }: Gateway,
   { definition: { slug }, clock, feed }: Venue,
   { trader }: AgentCaller,
   action: SignedAction,
   { legs, asked }: Prepared,
-): Promise<bigint> {
-  const [intent] = legs.map(({ leg }) => leg.intent);
-  if (intent?.kind !== 'protect') throw new TypeError('an exchange order without a leg');
-  const { tradeIndex } = intent;
+): Promise<Required<Pick<BotOrder, 'oid' | 'levels'>>> {
   const level = askedLevel(asked.order);
-  const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
-  // Identified by the price at which the contract will store it.
-  const protection = { ...level, tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price };
-  const [known] = await store.facade.protections.identify(slug, trader, [protection], clock.now());
+  const positions = new Map((await store.account.openPositions(slug, trader)).map(({ tradeIndex, position }) => [tradeIndex, position]));
+  const [first, ...levels] = legs.flatMap(({ leg: { intent } }): Protection[] => {
+    if (intent.kind !== 'protect') return [];
+    const position = positions.get(intent.tradeIndex);
+    // Identified by the price at which the contract will store it.
+    return [{ ...level, tradeIndex: intent.tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price }];
+  });
+  if (first === undefined) throw new TypeError('an exchange order without a leg');
+  const [known] = await store.facade.protections.identify(slug, trader, [first], clock.now());
   if (!known) throw new TypeError('a protection without a number');
   const former = await store.exchange.find(slug, trader, known.id);
-  if (former === null || (former.action === action.id && former.item === asked.item)) return known.id;
-  return (await store.facade.protections.renumber(slug, trader, known.id, clock.now())) ?? known.id;
+  if (former === null || (former.action === action.id && former.item === asked.item)) return { oid: known.id, levels };
+  return { oid: (await store.facade.protections.renumber(slug, trader, known, clock.now())) ?? known.id, levels };
 }
 
 /** A protection sets its slippage itself; it is checked once more, because a pending close may have set another. */

@@ -1,5 +1,6 @@
 import { schema } from './0001-schema.js';
+import { levelsOfOneOrder } from './0002-levels-of-one-order.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [schema];
+export const MIGRATIONS: readonly Migration[] = [schema, levelsOfOneOrder];

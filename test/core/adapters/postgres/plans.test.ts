@@ -49,6 +49,9 @@ const PAST = [
    select '${CHAIN}', 2 * ${ROWS} + n, '${MAKER}', '0xa', max(id), 0, 'the same', 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   `insert into exchange_legs (chain, oid, seq, role, order_id, size_base)
    select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
+  `insert into protections (chain, trader, slot, kind, price, seen_at, set_by)
+   select '${CHAIN}', '${TRADER}', n, 'sl', 1, n, case when n % 10 = 0 then n end from generate_series(1, ${ROWS}) n`,
+  `insert into positions (chain, trader, trade_index, is_open) select '${CHAIN}', '${TRADER}', n, n = ${ROWS} from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
    select '${CHAIN}', '0x' || n, '0xa', max(id), n * 1000, case when n % 2 = 0 then n end from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   `insert into agent_spend (chain, agent, trader, day, spent_usd) values ('${CHAIN}', '0xa', '${TRADER}', 1, ${2 * ROWS})`,
@@ -174,7 +177,11 @@ describe('what is prepared by its name, and planned once for all values', () => 
     });
     expect(plans.at(-1)).toContain('Index');
     expect(
-      plans.at(-1)?.match(/Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|scheduled_cancels|spend_reservations)|Gather/g),
+      plans
+        .at(-1)
+        ?.match(
+          /Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|protections|positions|scheduled_cancels|spend_reservations)|Gather/g,
+        ),
     ).toBeNull();
   });
 

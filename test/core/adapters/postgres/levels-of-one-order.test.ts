@@ -1,0 +1,59 @@
+import type { Knex } from 'knex';
+import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
+import { migrate } from '../../../../core/adapters/postgres/migrate.js';
+import { MIGRATIONS } from '../../../../core/adapters/postgres/migrations/registry.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+
+const log = createRecordedLog();
+const [CHAIN, TRADER] = ['base', '0xt'];
+const upTo = (count: number) => migrate({ url: database.url, log, migrations: MIGRATIONS.slice(0, count) });
+
+let database: TestDatabase;
+let db: Knex;
+beforeAll(async () => {
+  database = await createEmptyTestDatabase();
+  db = connectDatabase({ url: database.url, log });
+});
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+/** A stop loss at 55 for these trades, with the number of its level on the first. */
+async function addStop(oid: number, trades: readonly number[]): Promise<void> {
+  const terms = { order: { style: { kind: 'trigger', tpsl: 'sl', trigger: { $n: '55' } } } };
+  await db('exchange_orders').insert({
+    ...{ chain: CHAIN, oid, trader: TRADER, agent: '0xa', item: 0, pair_index: 0, manner: 'protection', created_at: oid },
+    ...{ action: db('relay_actions').max('id'), terms: JSON.stringify(terms) },
+  });
+  const legs = trades.map((trade_index, at) => ({ chain: CHAIN, oid, seq: at + 1, role: 'protect', trade_index, size_base: 1 }));
+  await db('exchange_legs').insert(legs);
+  await db('protections').insert({ id: oid, chain: CHAIN, trader: TRADER, slot: trades[0], kind: 'sl', price: 55, seen_at: oid });
+}
+
+it('an order for several trades gets its levels, except those that a later order has or that were moved', async () => {
+  await upTo(1);
+  await db('relay_actions').insert({
+    ...{ chain: CHAIN, signer: '0xs', trader: TRADER, envelope: '{}', action_hash: '0x', form: 'canonical', network: 'a' },
+    ...{ nonce: 1, received_at: 1 },
+  });
+  await addStop(101, [1, 2, 3, 4, 5]);
+  await addStop(102, [3]);
+  await db('protections').insert({ id: 103, chain: CHAIN, trader: TRADER, slot: 5, kind: 'sl', price: 55, seen_at: 1 });
+  const prices = [55, 55, 55, 54, 55];
+  await db('positions').insert(
+    prices.map((price, at) => ({
+      ...{ chain: CHAIN, trader: TRADER, trade_index: at + 1, is_open: at > 0 },
+      state: JSON.stringify({ sl: { $n: String(price) } }),
+    })),
+  );
+  await upTo(2);
+  const found = await db('protections').orderBy('slot').select('slot', 'price', 'id', 'set_by');
+  expect(found.map(({ slot, price, id, set_by }) => [Number(slot), Number(price), Number(set_by ?? id)])).toEqual([
+    [1, 55, 101],
+    [2, 55, 101],
+    [3, 55, 102],
+    [5, 55, 101],
+  ]);
+});
