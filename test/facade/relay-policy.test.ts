@@ -164,11 +164,17 @@ describe('the relayer, asked about a position', () => {
   });
 
   it('takes away one level for the cancel of one', async () => {
-    const { tradeIndex } = await held();
-    const [seen] = await store.facade.protections.identify(FACADE_CHAIN, trader(), [{ tradeIndex, kind: 'tp', price: 5n }], 1);
-    const cancel = { type: 'cancel', cancels: [{ a: BTC, o: Number(seen?.id) }] };
-    expect(await isBelieved(cancel, { kind: 'protect', tradeIndex, tp: 0n, sl: null })).toBe(true);
-    expect(await isBelieved(cancel, { kind: 'protect', tradeIndex, tp: 0n, sl: 0n })).toBe(false);
+    const { tradeIndex, position } = await held();
+    const levels = [
+      { tradeIndex, kind: 'sl', price: position.sl },
+      { tradeIndex, kind: 'tp', price: 5n },
+    ] as const;
+    const [set, unset] = await store.facade.protections.identify(FACADE_CHAIN, trader(), levels, 1);
+    const cancelOf = (level: typeof set) => ({ type: 'cancel', cancels: [{ a: BTC, o: Number(level?.id) }] });
+    expect(await isBelieved(cancelOf(set), { kind: 'protect', tradeIndex, tp: null, sl: 0n })).toBe(true);
+    expect(await isBelieved(cancelOf(set), { kind: 'protect', tradeIndex, tp: 0n, sl: 0n })).toBe(false);
+    // The trade has no such take profit.
+    expect(await isBelieved(cancelOf(unset), { kind: 'protect', tradeIndex, tp: 0n, sl: null })).toBe(false);
   });
 });
 
