@@ -364,4 +364,19 @@ describe('beside a bot of the same trader it', () => {
     expect(await cancel(second)).toEqual(['success']);
     await viewEqualsChain();
   });
+
+  it('takes over the price of a bot’s trigger, whose cancel leaves it and whose cloid is free', async () => {
+    const cloid = `0x${'8'.repeat(32)}`;
+    await bot(takeProfit('8', '161', cloid));
+    await eventually(listed, ([first]) => first?.triggerPx === '161.0');
+    const { oid } = (await statusOf(cloid)).order;
+    const id = await rest('limit', '161');
+    expect(await listed()).toMatchObject([{ oid: Number(id), triggerPx: '161.0' }]);
+    expect((await statusOf(oid)).status).toBe('canceled');
+    const gone = [{ error: expect.stringContaining('never placed, already canceled, or filled') }];
+    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: oid }] })).toEqual(gone);
+    expect(await bot({ type: 'cancelByCloid', cancels: [{ asset: SOL, cloid }] })).toEqual(gone);
+    expect(await agent.position()).toMatchObject({ tp: '161' });
+    expect(await bot(takeProfit('8', '162', cloid))).toMatchObject([{ resting: { cloid } }]);
+  });
 });
