@@ -85,12 +85,15 @@ function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel):
 function together(states: readonly LevelState[], record: ExchangeRecord | null): LevelState | null {
   const open = states.filter(({ status }) => status === 'open');
   const [first] = open;
-  if (first === undefined) return [...states].sort((a, b) => b.at - a.at)[0] ?? null;
+  if (first === undefined) return [...states].sort((a, b) => b.at - a.at || rankOf(a) - rankOf(b))[0] ?? null;
   const guards = open.map(({ guard }) => guard);
   const price = record === null ? undefined : firstHit(record, guards);
   const base = open.reduce((sum, { held }) => sum + held.base, 0n);
   return { ...first, held: { ...first.held, base }, guard: { ...first.guard, price: price ?? first.guard.price } };
 }
+
+/** Times on chain are whole seconds: of ends in the same one a fill comes first. */
+const rankOf = ({ status }: LevelState): number => (status === 'filled' ? 0 : 1);
 
 type GuardOf = Pick<NumberedLevel, 'isAwaited'> & { readonly guard: PastProtection };
 
