@@ -1,7 +1,7 @@
 /**
  * Simulates the whole gateway with seeded faults and checks invariants:
- * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n; `--from` goes on after an
- * interruption. `--record file` adds a line for each run to a file, and skips runs that it has; `--sum file` (any number) prints what such
+ * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n, or the nth of several
+ * (`--seed 3,5,8`); `--from` goes on after an interruption. `--record file` adds a line for each run to a file, and skips runs that it has; `--sum file` (any number) prints what such
  * files show together. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
  * simulated time) set what is drawn otherwise, `--rules` draws plans by earlier rules, `--repeat 20` makes each run so often and
  * compares the traces (otherwise every twentieth is made twice), `--trace file` writes the events of the last run.
@@ -46,7 +46,8 @@ function rulesOf(text: string): Rules {
 }
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);
-const seed = whole('seed', values.seed);
+const seeds = values.seed.split(',').map((text) => whole('seed', text));
+const [seed = 0] = seeds;
 const from = whole('from', values.from);
 const endless = values.minutes === undefined ? 1 : Number.MAX_SAFE_INTEGER;
 const runs = values.runs === undefined ? endless : whole('runs', values.runs);
@@ -62,10 +63,14 @@ const keyOf = (made: { readonly seed: number; readonly rules: Rules }): string =
 const recorded = new Set(values.record === undefined ? [] : readRecords(values.record).map(keyOf));
 const found: readonly Plan[] = values.found ? FOUND_PLANS.map(cutPlan) : [];
 
+function* seedsInTurn(): Generator<number> {
+  for (let run = from; run < from + runs; run += 1) yield seed + run;
+}
+
 function* plans(): Generator<Plan> {
   yield* found;
-  for (let run = from; run < from + runs; run += 1) {
-    const plan = drawPlan(seed + run, options);
+  for (const each of seeds.length > 1 ? seeds : seedsInTurn()) {
+    const plan = drawPlan(each, options);
     if (!recorded.has(keyOf({ seed: plan.seed, rules: plan.options.rules }))) yield plan;
   }
 }
