@@ -75,8 +75,13 @@ async function ordersOf(account: AccountContext, found: readonly SeenFill[]): Pr
   const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const relayed = found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : []));
-  const [ids, records] = await Promise.all([idsWithoutOrder(account, found), gateway.store.exchange.ofOrders(slug, relayed)]);
-  const numbers = new Map(found.map(({ id, by }) => [id, by?.id ?? ids.get(id)]));
+  const natives = found.flatMap(({ by, executed }) => (by && !by.isRelayed && triggeredBy(executed) ? [by.id] : []));
+  const [ids, records, successors] = await Promise.all([
+    idsWithoutOrder(account, found),
+    gateway.store.exchange.ofOrders(slug, relayed),
+    gateway.store.facade.protections.successors(slug, trader, natives),
+  ]);
+  const numbers = new Map(found.map(({ id, by }) => [id, by ? (successors.get(by.id)?.oid ?? by.id) : ids.get(id)]));
   const unnamed = [...numbers.values()].flatMap((number) => (number === undefined || records.has(number) ? [] : [number]));
   const levels = await gateway.store.exchange.ofOids(slug, trader, unnamed);
   return new Map(

@@ -1,5 +1,5 @@
 import { levelOf } from '../../core/domain/order-machine.js';
-import { isSettled, type Order } from '../../core/domain/order.js';
+import { isSettled, type Order, type OrderStatus } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
 import type { PastProtection } from '../../core/ports/stores/protections.js';
 import { childPlace, type ChildPlace } from '../trade/plan/find-target.js';
@@ -92,11 +92,22 @@ export async function findOrder(account: AccountContext, oid: number | string): 
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
 
-/** A level set by an order of its own that stood until its position ended gets the same final status as any level. */
+/**
+ * A level set by an order of its own that stood until its position ended gets the same final status as any level. One that a bot's order
+ * set again ended then.
+ */
 async function endsOfLevels({ gateway, venue, trader }: AccountContext, seen: readonly SeenOrder[]): Promise<Ending> {
   const trades = seen.flatMap(({ order }) => (isTakenLevel(order) && order.tradeIndex !== null ? [order.tradeIndex] : []));
-  const last = await gateway.store.facade.history.lastExecutions(venue.definition.slug, trader, [...new Set(trades)]);
-  return (shown, { order }) => {
+  const levels = seen.filter(({ order }) => levelOf(order) !== null && HAS_LEVEL.has(order.status)).map(({ id }) => id);
+  const { history, protections } = gateway.store.facade;
+  const [last, successors] = await Promise.all([
+    history.lastExecutions(venue.definition.slug, trader, [...new Set(trades)]),
+    protections.successors(venue.definition.slug, trader, levels),
+  ]);
+  return (shown, { id, order }) => {
+    const successor = successors.get(id);
+    if (shown !== null && successor !== undefined)
+      return { order: { ...shown.order, sz: shown.order.origSz }, status: 'canceled', statusTimestamp: successor.since };
     const kind = levelOf(order);
     const executed = last.get(order.tradeIndex ?? -1);
     if (shown === null || kind === null || !isTakenLevel(order) || executed?.after !== null) return shown;
@@ -106,6 +117,7 @@ async function endsOfLevels({ gateway, venue, trader }: AccountContext, seen: re
   };
 }
 
+const HAS_LEVEL: ReadonlySet<OrderStatus> = new Set(['open', 'filled']);
 const isTakenLevel = (order: Order): boolean => levelOf(order) !== null && order.status === 'canceled';
 
 async function withCancelStatus(account: AccountContext, shown: OrderWithStatus | null): Promise<OrderWithStatus | null> {

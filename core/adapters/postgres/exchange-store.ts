@@ -152,7 +152,7 @@ export const childValues = ({ order, wire, ...child }: ChildRecord): Record<stri
   terms: encodeExact({ order, wire }),
 });
 
-/** Uses the values of `recordValues`. */
+/** Uses the values of `recordValues`. Returns nothing if another record has the id. */
 export const RECORD = statement(`
   with added as (
     insert into exchange_orders (chain, oid, trader, agent, action, item, cloid, pair_index, manner, terms, created_at)
@@ -165,7 +165,7 @@ export const RECORD = statement(`
     from added, jsonb_array_elements(:legs::jsonb) with ordinality as leg(item, seq)
     on conflict do nothing
   )
-  select 1`);
+  select 1 from added`);
 
 const writeLeg = ({ role, orderId, tradeIndex, sizeBase }: ExchangeLeg): object => ({
   role,

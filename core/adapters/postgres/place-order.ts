@@ -31,7 +31,7 @@ import { QUEUE } from './relay-sql.js';
 import { guardOpening, isUnbound, RULES_OF } from './rules-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
-import { askWithin, inSteps, inTransaction, lock, statement, type AskWithin, type Statement, type Values } from './statement.js';
+import { askWithin, inSteps, inTransaction, lock, LOCK, statement, type AskWithin, type Statement, type Values } from './statement.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
@@ -126,9 +126,9 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
   const orders: (KnownOrder | null)[] = [];
   for (const [at, { draft }] of legs.entries()) orders.push(draft === null ? null : await placeLeg(trx, draft, at));
   const first = legs.find(({ draft }) => draft !== null)?.draft;
-  const oid = record?.oid ?? orders.find((order) => order !== null)?.id;
+  const oid = record?.oid ?? orders.find((order) => order !== null)?.id ?? (record && (await newId(trx, record)));
   const from = record ?? (first && { chain: first.chain, createdAt: first.order.createdAt });
-  if (oid === undefined || !from) throw new TypeError('an order without an id');
+  if (oid == null || !from) throw new TypeError('an order without an id');
   const ids = orders.map((order) => order?.id ?? null);
   if (record !== null) await storeRecord(trx, record, legs, { oid, ids });
   const jobs: RelayJob[] = [];
@@ -142,6 +142,15 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
   return { kind: 'placed', oid, orders, jobs };
 }
 
+/** An order of levels only: the trader's lock decides which of two at the same place is the later one. */
+async function newId(trx: Knex.Transaction, { chain, trader }: BotOrder): Promise<bigint> {
+  const [row] = await run<{ id: bigint }>(trx, NEW_ID, { name: lockName({ chain, order: { trader } }) });
+  if (!row) throw new Error('the database gave no id');
+  return row.id;
+}
+
+const NEW_ID = `select ${LOCK}, nextval('entity_ids') as id`;
+
 const run = async <Row>(trx: Knex.Transaction, sql: string, values: Values): Promise<Row[]> =>
   (await trx.raw<{ rows: Row[] }>(sql, values as never)).rows;
 
@@ -154,7 +163,7 @@ async function storeRecord(
 ): Promise<void> {
   const recorded = { ...record, oid, legs: legs.map((leg, at) => ({ ...leg, orderId: ids[at] ?? null })) };
   if (isContinued) await run(trx, EXTEND.named, extendValues(recorded));
-  else await run(trx, RECORD.named, recordValues(recorded));
+  else if ((await run(trx, RECORD.named, recordValues(recorded))).length === 0) throw new Error(`another order has the id ${oid}`);
   if (levels.length > 0) await run(trx, SHARE, shareValues(record, oid, levels));
   const parentOrder = ids[legs.findIndex(({ role }) => role === 'open')] ?? null;
   if (parentOrder !== null) for (const child of children) await run(trx, RECORD_CHILD, childValues({ ...child, parentOrder }));

@@ -15,7 +15,8 @@ const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)',
 export const unsentOf = `chain = ${chain} and agent = ${agent} and status = 'prepared' and not is_sent and expires_at > cast(:now as bigint)`;
 
 /** Serialises the preparation of one trader's orders across replicas. */
-export const lockName = ({ chain, order }: Draft): string => `diamond-gateway orders ${chain} ${order.trader}`;
+export const lockName = ({ chain, order }: Pick<Draft, 'chain'> & { readonly order: Pick<Order, 'trader'> }): string =>
+  `diamond-gateway orders ${chain} ${order.trader}`;
 
 /** The checks before placing. */
 export interface AroundRow {

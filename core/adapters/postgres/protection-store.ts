@@ -13,11 +13,11 @@ interface Row {
   kind: Protection['kind'];
   price: string;
   seen_at: bigint;
-  /** An order for several trades has it, which has its own id on another one. */
-  is_shared: boolean;
+  /** An order of a bot has it. */
+  is_bots: boolean;
 }
 
-type PlacedRow = Omit<Row, 'slot' | 'is_shared'> & { readonly place: bigint; readonly is_set: boolean };
+type PlacedRow = Omit<Row, 'slot' | 'is_bots'> & { readonly place: bigint; readonly is_set: boolean };
 
 /** The index of the resting order that opened a position, from its opening execution. */
 const ORIGINS = `
@@ -118,8 +118,12 @@ export function createProtectionStore(db: Knex): ProtectionStore {
         return found ? [{ ...protection, id: found.id, seenAt: Number(found.seen_at) }] : [];
       });
     },
-    renumber: async (chain, trader, { id, tradeIndex, kind, price }, at) =>
-      (await rows<{ id: bigint }>(RENUMBER, { chain, trader, id, tradeIndex, kind, price: price.toString(), at }))[0]?.id ?? null,
+    async successors(chain, trader, orderIds) {
+      if (orderIds.length === 0) return new Map();
+      const ids = orderIds.map(String);
+      const found = await rows<{ id: bigint; oid: bigint; since: bigint }>(SUCCESSORS, { chain, trader, ids });
+      return new Map(found.map(({ id, oid, since }) => [id, { oid, since: Number(since) }]));
+    },
     list: (chain, trader, limit) => placed(LISTED, { chain, trader, limit }),
     everOf: (chain, trader, id) => placed(EVER_OF, { chain, trader, id }),
     standing: (chain, trader, id) => placed(STANDING, { chain, trader, id }),
@@ -133,9 +137,9 @@ interface Holder {
   readonly seen_at: bigint;
 }
 
-/** A native order that set the level has it, unless an order for several trades set it again at the same price. */
+/** A native order that set the level has it, unless a bot's order set it again at the same price. */
 const holderOf = (native: Holder | undefined, row: Row | undefined): Holder | Row | undefined =>
-  native === undefined || (row?.is_shared === true && row.seen_at >= native.seen_at) ? row : native;
+  native === undefined || (row?.is_bots === true && row.seen_at >= native.seen_at) ? row : native;
 
 /** A bot's TP/SL that came with an opening, by the index of the position or of the resting order. */
 interface Child {
@@ -200,18 +204,17 @@ const slotOf = (tradeIndex: string): string => `coalesce((
     where chain = :chain and trader = :trader and trade_index = ${tradeIndex} and kind = 'executed' and order_key like 'resting:%'
       and not orphaned limit 1), ${tradeIndex})`;
 
-const RENUMBER = `
-  update protections level set id = nextval('entity_ids'), set_by = null, seen_at = :at
-  where chain = :chain and trader = :trader and slot = ${slotOf('cast(:tradeIndex as bigint)')} and kind = :kind
-    and price = cast(:price as numeric) and ${OWNER} = :id returning id`;
-
-/** Gives levels to an order that has its own id on another trade. Runs in the transaction that stores the order. */
+/**
+ * Gives an order its levels, which an earlier order may have had: the first gets the order's id. Runs in the transaction that stores the
+ * order, so that one that is not stored takes nothing.
+ */
 export const SHARE = `
-  insert into protections (chain, trader, slot, kind, price, seen_at, set_by)
-  select cast(:chain as text), cast(:trader as text), ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:at as bigint),
-    cast(:oid as bigint)
-  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric)
-  on conflict (chain, trader, slot, kind, price) do update set seen_at = excluded.seen_at, set_by = excluded.set_by`;
+  insert into protections as level (id, chain, trader, slot, kind, price, seen_at, set_by)
+  select case when shared.is_first then cast(:oid as bigint) else nextval('entity_ids') end, cast(:chain as text), cast(:trader as text),
+    ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:at as bigint), case when not shared.is_first then cast(:oid as bigint) end
+  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric, is_first boolean)
+  on conflict (chain, trader, slot, kind, price) do update set seen_at = excluded.seen_at, set_by = excluded.set_by,
+    id = case when excluded.set_by is null then excluded.id else level.id end`;
 
 /** The values of `SHARE`. */
 export const shareValues = (
@@ -220,13 +223,28 @@ export const shareValues = (
   levels: readonly Protection[],
 ): Values => ({
   ...{ chain, trader, oid, at: createdAt },
-  levels: JSON.stringify(levels.map(({ tradeIndex, kind, price }) => ({ trade_index: tradeIndex, kind, price: price.toString() }))),
+  levels: JSON.stringify(
+    levels.map(({ tradeIndex, kind, price }, at) => ({ trade_index: tradeIndex, kind, price: price.toString(), is_first: at === 0 })),
+  ),
 });
+
+/** Whether an order of a bot has the level. */
+const IS_BOTS = `exists (select from exchange_orders o where o.chain = level.chain and o.oid = ${OWNER})`;
+
+/** A native order stays open while its level stands, whoever set it last: the contract does not tell. */
+const SUCCESSORS = `
+  select native.id, ${OWNER} as oid, level.seen_at as since from orders native
+  join protections level on level.chain = native.chain and level.trader = native.trader
+    and level.slot = ${slotOf("(native.state ->> 'tradeIndex')::bigint")}
+    and level.kind = case native.state ->> 'type' when 'limit' then 'tp' when 'stop' then 'sl' end
+    and level.price = (native.state -> 'price' ->> '$n')::numeric and level.seen_at >= (native.state ->> 'createdAt')::bigint
+  where native.id = any(cast(:ids as bigint[])) and native.chain = :chain and native.trader = :trader
+    and native.state ->> 'action' = 'close' and ${OWNER} <> native.id and ${IS_BOTS}`;
 
 const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
 const KNOWN = `
-  select ${OWNER} as id, slot, kind, price::text, seen_at, set_by is not null as is_shared from protections level
+  select ${OWNER} as id, slot, kind, price::text, seen_at, ${IS_BOTS} as is_bots from protections level
   where chain = :chain and trader = :trader and slot = any(:slots)`;
 
 const keyOf = ({ slot, kind, price }: { slot: number | bigint; kind: string; price: string }): string => `${slot}/${kind}/${price}`;

@@ -48,7 +48,8 @@ export const plain = (text: string): Question => ({ asked: statement(text), valu
 export const inTransaction = <Result>(db: Knex, work: (trx: Knex.Transaction) => Promise<Result>): Promise<Result> =>
   tryAgain(() => db.transaction(work));
 
-const LOCK = 'pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0))';
+/** Takes the lock `name`. */
+export const LOCK = 'pg_advisory_xact_lock(hashtextextended(cast(:name as text), 0))';
 /** The lock function never returns null, so no row is returned. */
 const LOCK_FIRST = statement(`select 1 where ${LOCK} is null`);
 

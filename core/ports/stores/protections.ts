@@ -23,14 +23,21 @@ export interface PastProtection extends KnownProtection {
   readonly isSet: boolean;
 }
 
+/** An order of a bot that has the level of an earlier native order. */
+export interface Successor {
+  readonly oid: bigint;
+  /** Epoch ms. */
+  readonly since: number;
+}
+
 export interface ProtectionStore {
   /**
    * In the requested order. A TP/SL set by one of our orders has that order's id while it is set. Others get a permanent id from the
    * sequence of orders and positions; a position keeps the ids of the TP/SL of the resting order that opened it.
    */
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
-  /** Assigns a new id to one that is set again; the old id stays with its former order. Null when it no longer has that id. */
-  renumber(chain: ChainSlug, trader: Address, protection: Omit<KnownProtection, 'seenAt'>, at: number): Promise<bigint | null>;
+  /** Of native orders that are levels: those whose level a bot's order set again at the same price, with that order and when it did. */
+  successors(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, Successor>>;
   /** All that ever had an id, newest first, in the form of `everOf`. */
   list(chain: ChainSlug, trader: Address, limit: number): Promise<PastProtection[]>;
   /** All that an order ever had, whether they still stand or not, with their current index: that of the position once its order was filled. */

@@ -183,11 +183,11 @@ export interface RelayedLeg {
 export interface BotOrder extends Omit<ExchangeRecord, 'oid' | 'legs'> {
   /** One for each request, in the same order. */
   readonly legs: readonly Omit<ExchangeLeg, 'orderId'>[];
-  /** The oid of a bot's order without an order of ours, or of the one that it continues; absent: the id of its first order. */
+  /** That of the order that it continues; absent: the id of its first order, or a new one if it consists of levels only. */
   readonly oid?: bigint | undefined;
   /** The bot's order exists and gets these legs. */
   readonly isContinued: boolean;
-  /** The levels that it sets besides the one whose id it has; absent if there are none. */
+  /** The levels of an order that consists of nothing else, one for each leg; absent otherwise. */
   readonly levels?: readonly Protection[];
   /** TP/SL that came with it; their parent is the leg that opens. */
   readonly children: readonly Omit<ChildRecord, 'parentOrder'>[];

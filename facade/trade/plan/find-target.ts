@@ -93,7 +93,8 @@ async function ofRecord(gateway: StoreOf, venue: DefinitionOf, caller: TraderOf,
     store.orders.find(slug, caller.trader, record.oid),
   ]);
   const level = order && levelTarget(order);
-  return { ...own, orders: order && !level ? [order] : [], protections: [...(level ? [level] : []), ...standing] };
+  const isOwn = level !== null && (await isStillOf(gateway, venue, caller, record.oid));
+  return { ...own, orders: order && !level ? [order] : [], protections: [...(isOwn ? [level] : []), ...standing] };
 }
 
 /** The take profits of an order that also opens: they have no ids of their own, and are another order's if that one set them again. */
@@ -115,6 +116,10 @@ async function ofNoOther(
   return known.filter(({ id }) => !others.has(id));
 }
 
+/** Whether a native order still has its level: a bot's order may have set it again at the same price. */
+const isStillOf = async ({ store }: StoreOf, { definition }: DefinitionOf, { trader }: TraderOf, id: bigint): Promise<boolean> =>
+  !(await store.facade.protections.successors(definition.slug, trader, [id])).has(id);
+
 async function ofChild(gateway: StoreOf, venue: DefinitionOf, { trader }: TraderOf, record: ExchangeRecord): Promise<Target> {
   const none = { pairIndex: record.pairIndex, record, orders: [], protections: [] };
   const place = await childPlace(gateway, venue, trader, record);
@@ -130,11 +135,16 @@ async function ofChild(gateway: StoreOf, venue: DefinitionOf, { trader }: Trader
   }
 }
 
-async function ofId({ store }: StoreOf, { definition }: DefinitionOf, { trader }: TraderOf, id: bigint): Promise<Target | null> {
-  const { slug } = definition;
+async function ofId(gateway: StoreOf, venue: DefinitionOf, caller: TraderOf, id: bigint): Promise<Target | null> {
+  const { store } = gateway;
+  const { slug } = venue.definition;
+  const { trader } = caller;
   const order = await store.orders.find(slug, trader, id);
   const level = order && levelTarget(order);
-  if (level) return { pairIndex: order.order.pairIndex, record: null, orders: [], protections: [level] };
+  if (level) {
+    const protections = (await isStillOf(gateway, venue, caller, id)) ? [level] : [];
+    return { pairIndex: order.order.pairIndex, record: null, orders: [], protections };
+  }
   if (order !== null) return { pairIndex: order.order.pairIndex, record: null, orders: [order], protections: [] };
   const [protection] = await store.facade.protections.standing(slug, trader, id);
   const position =

@@ -86,7 +86,7 @@ async function place(
   const record: BotOrder = {
     ...recordOf(venue, caller, action, prepared),
     legs: legs.map(({ leg }) => legRecord(leg)),
-    ...(isOrder || continues !== undefined ? { oid: continues } : await levelsOf(gateway, venue, caller, action, prepared)),
+    ...(isOrder || continues !== undefined ? { oid: continues } : { levels: await levelsOf(gateway, venue, caller, prepared) }),
     isContinued: continues !== undefined,
     children: childRecords(venue, caller, action, prepared),
   };
@@ -220,28 +220,21 @@ export function childRecords(
   return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase }));
 }
 
-/** The id under which the order is listed, and its levels on further trades. A level that is set again at the same place is a new order. */
+/** The levels of an order that is nothing else. They are its own once it is stored: one that is not leaves them to the order before it. */
 async function levelsOf(
   { store }: Gateway,
-  { definition: { slug }, clock, feed }: Venue,
+  { definition: { slug }, feed }: Venue,
   { trader }: AgentCaller,
-  action: SignedAction,
   { legs, asked }: Prepared,
-): Promise<Required<Pick<BotOrder, 'oid' | 'levels'>>> {
+): Promise<Protection[]> {
   const level = askedLevel(asked.order);
   const positions = new Map((await store.account.openPositions(slug, trader)).map(({ tradeIndex, position }) => [tradeIndex, position]));
-  const [first, ...levels] = legs.flatMap(({ leg: { intent } }): Protection[] => {
+  return legs.flatMap(({ leg: { intent } }): Protection[] => {
     if (intent.kind !== 'protect') return [];
     const position = positions.get(intent.tradeIndex);
     // Identified by the price at which the contract will store it.
     return [{ ...level, tradeIndex: intent.tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price }];
   });
-  if (first === undefined) throw new TypeError('an exchange order without a leg');
-  const [known] = await store.facade.protections.identify(slug, trader, [first], clock.now());
-  if (!known) throw new TypeError('a protection without a number');
-  const former = await store.exchange.find(slug, trader, known.id);
-  if (former === null || (former.action === action.id && former.item === asked.item)) return { oid: known.id, levels };
-  return { oid: (await store.facade.protections.renumber(slug, trader, known, clock.now())) ?? known.id, levels };
 }
 
 /** A protection sets its slippage itself; it is checked once more, because a pending close may have set another. */
