@@ -113,7 +113,9 @@ async function ofNoOther(
     trader,
     known.map(({ id }) => id),
   );
-  return known.filter(({ id }) => !others.has(id));
+  const unnamed = known.filter(({ id }) => !others.has(id));
+  const natives = await Promise.all(unnamed.map(({ id }) => store.orders.find(slug, trader, id)));
+  return unnamed.filter((_, at) => (natives[at]?.order.createdAt ?? 0) <= createdAt);
 }
 
 /** Whether a native order still has its level: a bot's order may have set it again at the same price. */
