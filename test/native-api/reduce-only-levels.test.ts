@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { venueOf } from '../../core/gateway.js';
+import type { Address } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
@@ -310,6 +311,9 @@ describe('beside a bot of the same trader it', () => {
     grouping: 'na',
   });
 
+  const GONE = [{ error: expect.stringContaining('never placed, already canceled, or filled') }];
+  const cancelNamed = (cloid: string) => bot({ type: 'cancelByCloid', cancels: [{ asset: SOL, cloid }] });
+
   it('is canceled by a bot that names it, and by nothing else that the bot does not name', async () => {
     const tp = await rest('limit', '160');
     const sl = await rest('stop', '145');
@@ -337,13 +341,19 @@ describe('beside a bot of the same trader it', () => {
   it('and the trigger of a bot at the same price are found by every name that was given out', async () => {
     const id = await rest('limit', '160');
     const cloid = `0x${'7'.repeat(32)}`;
-    expect(await bot(takeProfit('8', '160', cloid))).toEqual([{ resting: { oid: Number(id), cloid } }]);
+    expect(await bot(takeProfit('8', '160', cloid))).toEqual([{ resting: { oid: expect.any(Number), cloid } }]);
     const { oid } = (await statusOf(cloid)).order;
     expect(await listed()).toMatchObject([{ oid, triggerPx: '160.0' }]);
     expect(await statusOf(oid)).toMatchObject({ status: 'open', order: { triggerPx: '160.0' } });
+    // The bot's is the later order: a bot that names the other one removes nothing.
+    expect(oid).not.toBe(Number(id));
+    expect((await statusOf(Number(id))).status).toBe('canceled');
+    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: Number(id) }] })).toEqual(GONE);
+    expect(await agent.position()).toMatchObject({ tp: '160' });
     await agent.send(prepared(await agent.update(id, { price: '165' })));
     await eventually(listed, ([first]) => first?.triggerPx === '165.0');
-    expect((await statusOf(Number(id))).order).toMatchObject({ triggerPx: '165.0' });
+    expect(await statusOf(Number(id))).toMatchObject({ status: 'open', order: { triggerPx: '165.0' } });
+    expect((await statusOf(cloid)).status).toBe('canceled');
     await viewEqualsChain();
   });
 
@@ -351,17 +361,16 @@ describe('beside a bot of the same trader it', () => {
     await agent.send(prepared(await agent.adjust(String(position['id']), { tp: '0' })));
     await eventually(listed, ({ length }) => length === 0);
     const [first, second] = ['1', '2'].map((digit) => `0x${digit.repeat(32)}`) as [string, string];
-    const cancel = (cloid: string) => bot({ type: 'cancelByCloid', cancels: [{ asset: SOL, cloid }] });
     await bot(takeProfit('8', '160', first));
-    expect(await cancel(first)).toEqual(['success']);
+    expect(await cancelNamed(first)).toEqual(['success']);
     await bot(takeProfit('8', '160', second));
     await eventually(listed, ({ length }) => length === 1);
     expect([(await statusOf(first)).status, (await statusOf(second)).status]).toEqual(['canceled', 'open']);
     expect((await listed()).map(({ oid }) => oid)).toEqual([(await statusOf(second)).order.oid]);
     // A late word about the first must not take the second away.
-    expect(await cancel(first)).toMatchObject([{ error: expect.any(String) }]);
+    expect(await cancelNamed(first)).toMatchObject([{ error: expect.any(String) }]);
     expect(await agent.position()).toMatchObject({ tp: '160' });
-    expect(await cancel(second)).toEqual(['success']);
+    expect(await cancelNamed(second)).toEqual(['success']);
     await viewEqualsChain();
   });
 
@@ -373,10 +382,70 @@ describe('beside a bot of the same trader it', () => {
     const id = await rest('limit', '161');
     expect(await listed()).toMatchObject([{ oid: Number(id), triggerPx: '161.0' }]);
     expect((await statusOf(oid)).status).toBe('canceled');
-    const gone = [{ error: expect.stringContaining('never placed, already canceled, or filled') }];
-    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: oid }] })).toEqual(gone);
-    expect(await bot({ type: 'cancelByCloid', cancels: [{ asset: SOL, cloid }] })).toEqual(gone);
+    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: oid }] })).toEqual(GONE);
+    expect(await cancelNamed(cloid)).toEqual(GONE);
     expect(await agent.position()).toMatchObject({ tp: '161' });
     expect(await bot(takeProfit('8', '162', cloid))).toMatchObject([{ resting: { cloid } }]);
+  });
+
+  it('is followed by two triggers of bots at its price, of which the later one stands', async () => {
+    const id = Number(await rest('limit', '163'));
+    const [first, second] = ['a', 'b'].map((digit) => `0x${digit.repeat(32)}`) as [string, string];
+    for (const cloid of [first, second]) {
+      await bot(takeProfit('8', '163', cloid));
+      await eventually(
+        () => sandbox.gateway.store.exchange.awaited(chain.definition.slug, agent.trader.account.address.toLowerCase() as Address),
+        ({ length }) => length === 0,
+      );
+    }
+    const { oid } = (await statusOf(second)).order;
+    expect(await Promise.all([id, first, second].map(async (name) => (await statusOf(name)).status))).toEqual([
+      'canceled',
+      'canceled',
+      'open',
+    ]);
+    expect(await listed()).toMatchObject([{ oid, cloid: second }]);
+    expect(await cancelNamed(first)).toEqual(GONE);
+    expect(await agent.position()).toMatchObject({ tp: '163' });
+    expect(await cancelNamed(second)).toEqual(['success']);
+    expect(await agent.position()).toMatchObject({ tp: '0' });
+    await agent.reaches(String(id), 'canceled');
+  });
+
+  it('outlives an order of a bot at its price that also opens', async () => {
+    const cloid = `0x${'c'.repeat(32)}`;
+    const sale = order({ a: SOL, b: false, p: '165', s: '16', r: false, t: { limit: { tif: 'Gtc' } }, c: cloid });
+    await bot({ type: 'order', orders: [sale], grouping: 'na' });
+    await eventually(agent.position, ({ tp }) => tp === '165');
+    const id = await rest('limit', '165');
+    expect(await cancelNamed(cloid)).toEqual(['success']);
+    expect(await agent.position()).toMatchObject({ tp: '165' });
+    expect((await agent.order(id))['status']).toBe('open');
+    expect(await listed()).toMatchObject([{ oid: Number(id) }]);
+    await viewEqualsChain();
+  });
+
+  it('is over once the trigger of a bot for its trade and another one is at its price, whose fills are that one’s', async () => {
+    const id = Number(await rest('limit', '155'));
+    await agent.place({ market: 'SOL/USD', side: 'long', type: 'market', size: '4', leverage: '10' }, 'filled');
+    const cloid = `0x${'e'.repeat(32)}`;
+    await bot(takeProfit('12', '155', cloid));
+    const prices = async () => (await agent.trader.trades()).map(({ tp }) => tp);
+    await eventually(prices, (found) => found.every((tp) => tp === price(155)));
+    const { oid } = (await statusOf(cloid)).order;
+    expect(await listed()).toMatchObject([{ oid, cloid }]);
+    expect((await statusOf(id)).status).toBe('canceled');
+    expect(await bot({ type: 'cancel', cancels: [{ a: SOL, o: id }] })).toEqual(GONE);
+    expect(await prices()).toEqual([price(155), price(155)]);
+    sandbox.controls.prices.jump(SOL, '156');
+    await eventually(prices, ({ length }) => length === 0);
+    const fills = () => info.ask<{ oid: number; cloid?: string }[]>('userFills', { user: agent.trader.account.address });
+    expect((await eventually(fills, ([newest, next]) => newest?.oid === oid && next?.oid === oid)).slice(0, 2)).toMatchObject([
+      { cloid },
+      { cloid },
+    ]);
+    const history = await info.ask<{ status: string; order: Listed }[]>('historicalOrders', { user: agent.trader.account.address });
+    const ends = [id, oid].map((name) => history.find(({ order: shown }) => shown.oid === name)?.status);
+    expect([...ends, (await statusOf(id)).status, (await statusOf(cloid)).status]).toEqual(['canceled', 'filled', 'canceled', 'filled']);
   });
 });
