@@ -5,6 +5,7 @@ import type { Order } from '../../domain/order.js';
 import type { Draft, HandedOut, KnownOrder, NotPlaced, Placed } from '../../ports/stores/orders.js';
 import type { Address, Hex } from '../../types.js';
 import type { BotOrder, PlacedOrder, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
+import type { Protection } from '../../ports/stores/protections.js';
 import type { OpeningGuard } from '../../ports/stores/rules.js';
 import { OWE, oweValues } from './facade-store.js';
 import { EXTEND, RECORD_CHILD } from './exchange-sql.js';
@@ -139,7 +140,23 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
     if (!row) throw new Error('The relay job was not stored.');
     jobs.push(readJob(row));
   }
+  if (record?.levels)
+    await run(
+      trx,
+      SHARE,
+      shareValues(
+        record,
+        oid,
+        record.levels.flatMap((level, at) => withJob(level, jobs[at])),
+      ),
+    );
   return { kind: 'placed', oid, orders, jobs };
+}
+
+/** A level with the job that sets it: an order of levels only has one for each, and none is held back. */
+function withJob(level: Protection, job: RelayJob | undefined): Protection & { readonly job: bigint } {
+  if (job === undefined) throw new TypeError('a level that nothing sets');
+  return { ...level, job: job.id };
 }
 
 /** An order of levels only: the trader's lock decides which of two at the same place is the later one. */
@@ -157,14 +174,13 @@ const run = async <Row>(trx: Knex.Transaction, sql: string, values: Values): Pro
 /** The bot's order, its TP/SL, and the closing slippages to be set for them. */
 async function storeRecord(
   trx: Knex.Transaction,
-  { legs, levels = [], children, isContinued, ...record }: BotOrder,
+  { legs, children, isContinued, ...record }: BotOrder,
   relayed: RelayedOrder['legs'],
   { oid, ids }: { readonly oid: bigint; readonly ids: readonly (bigint | null)[] },
 ): Promise<void> {
   const recorded = { ...record, oid, legs: legs.map((leg, at) => ({ ...leg, orderId: ids[at] ?? null })) };
   if (isContinued) await run(trx, EXTEND.named, extendValues(recorded));
   else if ((await run(trx, RECORD.named, recordValues(recorded))).length === 0) throw new Error(`another order has the id ${oid}`);
-  if (levels.length > 0) await run(trx, SHARE, shareValues(record, oid, levels));
   const parentOrder = ids[legs.findIndex(({ role }) => role === 'open')] ?? null;
   if (parentOrder !== null) for (const child of children) await run(trx, RECORD_CHILD, childValues({ ...child, parentOrder }));
   const { chain, trader, agent, action, item } = record;

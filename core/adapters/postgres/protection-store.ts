@@ -209,22 +209,26 @@ const slotOf = (tradeIndex: string): string => `coalesce((
  * order, so that one that is not stored takes nothing.
  */
 export const SHARE = `
-  insert into protections as level (id, chain, trader, slot, kind, price, seen_at, set_by)
+  insert into protections as level (id, chain, trader, slot, kind, price, seen_at, set_by, job)
   select case when shared.is_first then cast(:oid as bigint) else nextval('entity_ids') end, cast(:chain as text), cast(:trader as text),
-    ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:at as bigint), case when not shared.is_first then cast(:oid as bigint) end
-  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric, is_first boolean)
+    ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:at as bigint), case when not shared.is_first then cast(:oid as bigint) end, shared.job
+  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric, is_first boolean, job bigint)
   on conflict (chain, trader, slot, kind, price) do update set seen_at = excluded.seen_at, set_by = excluded.set_by,
-    id = case when excluded.set_by is null then excluded.id else level.id end`;
+    id = case when excluded.set_by is null then excluded.id else level.id end, job = excluded.job,
+    former = case when exists (select from relay_jobs where relay_jobs.id = level.job and state <> 'mined') then coalesce(level.former, '[]')
+      else '[]' end || jsonb_build_object('id', level.id, 'set_by', level.set_by, 'seen_at', level.seen_at, 'job', level.job)`;
 
 /** The values of `SHARE`. */
 export const shareValues = (
   { chain, trader, createdAt }: Pick<ExchangeRecord, 'chain' | 'trader' | 'createdAt'>,
   oid: bigint,
-  levels: readonly Protection[],
+  levels: readonly (Protection & { readonly job: bigint })[],
 ): Values => ({
   ...{ chain, trader, oid, at: createdAt },
   levels: JSON.stringify(
-    levels.map(({ tradeIndex, kind, price }, at) => ({ trade_index: tradeIndex, kind, price: price.toString(), is_first: at === 0 })),
+    levels.map(({ tradeIndex, kind, price, job }, at) => ({
+      ...{ trade_index: tradeIndex, kind, price: price.toString(), is_first: at === 0, job: job.toString() },
+    })),
   ),
 });
 

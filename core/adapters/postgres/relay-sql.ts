@@ -169,14 +169,48 @@ export const REOPEN = statement(`
   update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, refusal = null, note = 'its nonce is free again'
   where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`);
 
+/**
+ * Gives the levels of jobs that failed back to the orders that had them before, without those that failed too; a level that none had is
+ * forgotten. One that a later order took meanwhile is left, as that order has its former ones listed. An id may have been given to
+ * another level of its order since. `ended`: a table of jobs.
+ */
+const givenBack = (ended: string): string => `lost as materialized (
+    select id from ${ended} where state in ('refused', 'reverted', 'replaced')
+  ), freed as materialized (
+    select level.id, level.job, last.entry, last.seq, level.former, not exists (
+        select from protections other where other.id = (last.entry ->> 'id')::bigint and other.id <> level.id) as is_free
+    from protections level left join lateral (
+      select entry, seq from jsonb_array_elements(level.former) with ordinality as item(entry, seq)
+      where not exists (select from lost where lost.id = (entry ->> 'job')::bigint) and not exists (
+        select from relay_jobs failed where failed.id = (entry ->> 'job')::bigint and failed.state in ('refused', 'reverted', 'replaced'))
+      order by seq desc limit 1) last on true
+    where level.job is not null and level.job = any(array(select id from lost))
+  ), returned as (
+    update protections level set id = case when is_free then (entry ->> 'id')::bigint else level.id end,
+      set_by = case when is_free then (entry ->> 'set_by')::bigint else coalesce(entry ->> 'set_by', entry ->> 'id')::bigint end,
+      seen_at = (entry ->> 'seen_at')::bigint, job = (entry ->> 'job')::bigint, former = (
+        select jsonb_agg(earlier.entry order by earlier.seq) from jsonb_array_elements(freed.former) with ordinality as earlier(entry, seq)
+        where earlier.seq < freed.seq)
+    from freed where level.id = freed.id and ${isNamed('level.id', 'freed')} and level.job = freed.job and freed.entry is not null
+  ), forgotten as (
+    delete from protections level using freed
+    where level.id = freed.id and ${isNamed('level.id', 'freed')} and level.job = freed.job and freed.entry is null
+  )`;
+
 export const SET_STATE = statement(`
-  update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
-  accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
-  where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`);
+  with ended as (
+    update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
+    accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
+    where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}
+  ), ${givenBack('ended')}
+  select * from ended`);
 
 export const REFUSE = statement(`
-  update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
-  where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
+  with ended as (
+    update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
+    where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}
+  ), ${givenBack('ended')}
+  select * from ended`);
 
 /**
  * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
@@ -208,7 +242,7 @@ export const SETTLE = statement(`
   ), numbered as (
     insert into protections (id, chain, trader, slot, kind, price, seen_at)
     select id, chain, trader, slot, kind, price, created_at from held where former is null and price > 0 on conflict do nothing
-  )
+  ), ${givenBack('settled')}
   select * from settled`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';

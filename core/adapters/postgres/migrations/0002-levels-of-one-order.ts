@@ -10,6 +10,10 @@ export const levelsOfOneOrder: Migration = {
   alter table protections add column set_by bigint;
   comment on column protections.set_by is 'the order of a bot that has it, where that order has its own id on another trade';
   create index if not exists protections_by_order on protections (set_by) where set_by is not null;
+  alter table protections add column job bigint, add column former jsonb;
+  comment on column protections.job is 'the transaction with which its order sets it';
+  comment on column protections.former is 'the orders that had it before, which get it back if that transaction fails; the last one last';
+  create index if not exists protections_by_job on protections (job) where job is not null;
   insert into protections as known (chain, trader, slot, kind, price, seen_at, set_by)
   select distinct on (found.chain, found.trader, found.slot, found.kind) found.* from (
     select level.chain, level.trader, coalesce((
