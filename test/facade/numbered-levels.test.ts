@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
+import { diamondCall } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
@@ -155,5 +156,57 @@ describe('two stop losses at the same price at once', () => {
     expect(await bot.stops()).toEqual([units(55_000)]);
     expect(await bot.send(cancelNamed(owner))).toEqual(['success']);
     expect(await bot.stops()).toEqual([0n]);
+  });
+});
+
+describe('a stop loss at a price where another stands, whose transaction fails,', () => {
+  /** The relayer refuses to sign what does not follow from the bot's action. */
+  async function isRefused(bot: Bot, send: () => Promise<unknown>): Promise<void> {
+    await database.query(`
+      create function spoil_job() returns trigger as $$ begin new.data = '0x00'; return new; end $$ language plpgsql;
+      create trigger spoil_job before insert on relay_jobs for each row when (new.trader = '${bot.user}') execute function spoil_job()`);
+    try {
+      await send();
+    } finally {
+      await database.query('drop function spoil_job cascade');
+    }
+  }
+
+  /** The trader removes the delegate in the same block, before it. */
+  async function reverts({ trader, user }: Bot, send: () => Promise<unknown>): Promise<void> {
+    const { diamond } = chain.definition;
+    const pending = () => chain.request('eth_getTransactionCount', [trader.account.address, 'pending']);
+    await chain.pauseMining(true);
+    const before = await pending();
+    const removed = trader.send(diamond, diamondCall('removeTradingDelegate', []));
+    await eventually(pending, (now) => now !== before);
+    const answer = send();
+    await eventually(
+      () => database.query(`select from relay_jobs where trader = $1 and state = 'accepted'`, [user]),
+      ({ rowCount }) => rowCount === 1,
+    );
+    await chain.pauseMining(false);
+    await Promise.all([removed, answer]);
+    await trader.send(diamond, diamondCall('setTradingDelegate', [sandbox.controls.relayer]));
+  }
+
+  it.each([
+    ['refused', 'one trade', isRefused, ['0.1'], '0.1'],
+    ['reverted', 'one of two trades', reverts, ['0.1', '0.1'], '0.2'],
+  ] as const)('leaves it as it was: %s, %s', async (state, _name, fails, sizes, whole) => {
+    const bot = await newBot(...sizes);
+    const x = await bot.place(stop(whole, X));
+    await fails(bot, () => bot.ask(orderAction(stop('0.1', Z))));
+    await settled(bot);
+    const { rows } = await database.query('select state from relay_jobs where trader = $1 order by id desc limit 1', [bot.user]);
+    expect(rows).toEqual([{ state }]);
+    expect(await bot.listed()).toEqual([{ oid: x, cloid: X }]);
+    expect([await bot.statusOf(x), await bot.statusOf(X), await bot.statusOf(Z)]).toEqual(['open', 'open', 'canceled']);
+    expect(await bot.send(cancelNamed(Z))).toEqual(GONE);
+    expect(await bot.stops()).toEqual(sizes.map(() => units(55_000)));
+    expect(await bot.send(cancelNamed(X))).toEqual(['success']);
+    expect(await bot.stops()).toEqual(sizes.map(() => 0n));
+    const z = await bot.place(stop(whole, Z));
+    expect(await bot.listed()).toEqual([{ oid: z, cloid: Z }]);
   });
 });

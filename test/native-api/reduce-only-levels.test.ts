@@ -416,7 +416,10 @@ describe('beside a bot of the same trader it', () => {
     const cloid = `0x${'c'.repeat(32)}`;
     const sale = order({ a: SOL, b: false, p: '165', s: '16', r: false, t: { limit: { tif: 'Gtc' } }, c: cloid });
     await bot({ type: 'order', orders: [sale], grouping: 'na' });
-    await eventually(agent.position, ({ tp }) => tp === '165');
+    await eventually(
+      () => agent.position(),
+      ({ tp }) => tp === '165',
+    );
     const id = await rest('limit', '165');
     expect(await cancelNamed(cloid)).toEqual(['success']);
     expect(await agent.position()).toMatchObject({ tp: '165' });
