@@ -236,7 +236,7 @@ export const shareValues = (
 const IS_BOTS = `exists (select from exchange_orders o where o.chain = level.chain and o.oid = ${OWNER})`;
 
 /** A native order stays open while its level stands, whoever set it last: the contract does not tell. */
-const SUCCESSORS = `
+export const SUCCESSORS = `
   select native.id, ${OWNER} as oid, level.seen_at as since from orders native
   join protections level on level.chain = native.chain and level.trader = native.trader
     and level.slot = ${slotOf("(native.state ->> 'tradeIndex')::bigint")}

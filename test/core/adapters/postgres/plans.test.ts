@@ -9,12 +9,16 @@ import {
   MINED_BLOCKS,
   OPEN,
   QUEUED,
+  REFUSE,
   RESET_LANE,
+  SET_STATE,
+  SETTLE as SETTLE_JOBS,
   SETTLED_IN,
   UNRECLAIMED,
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
 import { BEST_OF_CLOID, FACTS, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
+import { SUCCESSORS } from '../../../../core/adapters/postgres/protection-store.js';
 import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -49,8 +53,8 @@ const PAST = [
    select '${CHAIN}', 2 * ${ROWS} + n, '${MAKER}', '0xa', max(id), 0, 'the same', 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   `insert into exchange_legs (chain, oid, seq, role, order_id, size_base)
    select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
-  `insert into protections (chain, trader, slot, kind, price, seen_at, set_by)
-   select '${CHAIN}', '${TRADER}', n, 'sl', 1, n, case when n % 10 = 0 then n end from generate_series(1, ${ROWS}) n`,
+  `insert into protections (chain, trader, slot, kind, price, seen_at, set_by, job)
+   select '${CHAIN}', '${TRADER}', n, 'sl', 1, n, case when n % 10 = 0 then n end, n from generate_series(1, ${ROWS}) n`,
   `insert into positions (chain, trader, trade_index, is_open) select '${CHAIN}', '${TRADER}', n, n = ${ROWS} from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
    select '${CHAIN}', '0x' || n, '0xa', max(id), n * 1000, case when n % 2 = 0 then n end from relay_actions, generate_series(1, ${ROWS}) n group by n`,
@@ -88,6 +92,7 @@ describe('what is asked every second, or before every opening', () => {
     'blocks that a reorganisation may still undo': [MINED_BLOCKS.named, { wallet: WALLET, blocks: 64 }],
     'what was in blocks that are gone': [SETTLED_IN.named, { wallet: WALLET, numbers: [ROWS], hashes: ['0x'], nonce: ROWS - 64 }],
     'unanswered requests': [UNRECLAIMED.named, { triedBefore: 0, now: 5_000 }],
+    'orders that took the levels of native ones': [SUCCESSORS, { trader: TRADER, ids: '{1,2}' }],
     'cancels that are due, tried before or not': [TAKE_DUE, { now: 5_000, againAt: 6_000 }],
     "the day's loss": [countFor(['maxDailyLossUsd']).named, { trader: TRADER, day: (ROWS - 100) * 1000 }],
   };
@@ -159,6 +164,12 @@ describe('what is prepared by its name, and planned once for all values', () => 
     'what was in blocks that are gone': [SETTLED_IN, { numbers: `{${ROWS}}`, hashes: '{0x}', nonce: `${ROWS - 64}` }],
     'unanswered requests': [UNRECLAIMED, { triedBefore: '0', now: '5000' }],
     'all that is due': [DUE_WORK, { triedBefore: '0', now: '5000', wallets: `{${WALLET}}`, sent: '{}' }],
+    'the end of a job that is refused': [REFUSE, { id: `${ROWS}`, note: '', reason: 'policy' }],
+    'the state of a job': [SET_STATE, { id: `${ROWS}`, state: 'refused', over: 'true', note: '', reason: 'policy', at: '1' }],
+    'the end of jobs that are mined': [
+      SETTLE_JOBS,
+      { settled: JSON.stringify([{ id: String(ROWS), state: 'reverted', mined: null, block: '1' }]) },
+    ],
     'names of orders that still live': [LIVE_CLOIDS, { cloids: '{cloid 1,cloid 2}' }],
   };
 

@@ -1,0 +1,120 @@
+import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
+import type { Protection } from '../../../../core/ports/stores/protections.js';
+import type { Settled } from '../../../../core/ports/stores/relay.js';
+import type { Address } from '../../../../core/types.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { storeAction } from '../../../harness/hyperliquid/store-action.js';
+
+/** Which order has a level after the transactions of later ones at the same price failed. */
+const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
+const CHAIN = 'base';
+
+let database: TestDatabase;
+let store: KnexStore;
+let trade = 0;
+let clock = 0;
+beforeAll(async () => {
+  database = await createEmptyTestDatabase();
+  store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createRecordedLog() });
+});
+afterAll(async () => {
+  await store.close();
+  await database.drop();
+});
+beforeEach(() => (trade += 2));
+
+interface Placed {
+  readonly oid: bigint;
+  /** One for each trade. */
+  readonly jobs: readonly bigint[];
+}
+
+/** A stop loss at 55 for the first trade, or for both. */
+async function place(count = 1): Promise<Placed> {
+  const createdAt = (clock += 1);
+  const action = await storeAction(store, {
+    ...{ chain: CHAIN, signer: TRADER, trader: TRADER, envelope: '{}', actionHash: '0x', form: 'canonical', network: 'a' },
+    ...{ nonce: BigInt(createdAt), receivedAt: createdAt },
+  });
+  const levels = both().slice(0, count);
+  const request = { trader: TRADER, wallet: WALLET, purpose: 'action', parent: action.id, data: '0x', gas: 1n, notAfter: null } as const;
+  const placed = await store.relay.placeAndQueue({
+    legs: levels.map((_, leg) => ({ draft: null, request: { ...request, context: { kind: 'order', item: 0, leg } } })),
+    record: {
+      ...{ chain: CHAIN, trader: TRADER, agent: WALLET, action: action.id, item: 0, cloid: null, pairIndex: 0, manner: 'protection' },
+      order: { isBuy: false, limit: 55n, size: 1n, reduceOnly: true, style: { kind: 'trigger', trigger: 55n, tpsl: 'sl' } },
+      wire: { limitPx: '55', sz: '1', tif: null, triggerPx: '55', isMarket: true, tpsl: 'sl' },
+      ...{ createdAt, levels, isContinued: false, children: [] },
+      legs: levels.map(({ tradeIndex }) => ({ role: 'protect', tradeIndex, sizeBase: 1n })),
+    },
+  });
+  if (placed.kind !== 'placed') throw new Error('not placed');
+  return { oid: placed.oid, jobs: placed.jobs.map(({ id }) => id) };
+}
+
+const both = (): Protection[] => [trade, trade + 1].map((tradeIndex) => ({ tradeIndex, kind: 'sl', price: 55n }));
+const owners = async () => (await store.facade.protections.identify(CHAIN, TRADER, both(), clock)).map(({ id }) => id);
+const refuse = ({ jobs }: Placed) =>
+  Promise.all(jobs.map((id) => store.relay.refuse(CHAIN, id, { reason: 'policy', note: 'it was refused' })));
+const settle = (state: Settled['state'], ...orders: readonly Placed[]) => {
+  const mined = { hash: '0x01', blockNumber: 1n, blockHash: '0x02', gasUsed: 1n, costWei: 1n } as const;
+  return store.relay.settle(
+    CHAIN,
+    orders.flatMap(({ jobs }) => jobs.map((id) => ({ id, state, mined }))),
+  );
+};
+
+async function placeMined(count = 1): Promise<Placed> {
+  const placed = await place(count);
+  await settle('mined', placed);
+  return placed;
+}
+
+it('the one that is refused gives back only the level that it took', async () => {
+  const x = await placeMined(2);
+  const z = await place();
+  expect(await owners()).toEqual([z.oid, x.oid]);
+  await refuse(z);
+  expect(await owners()).toEqual([x.oid, x.oid]);
+  const w = await place(2);
+  await store.relay.setState(CHAIN, w.jobs[1] ?? 0n, 'refused', clock, 'it was refused', 'policy');
+  expect(await owners()).toEqual([w.oid, x.oid]);
+});
+
+it.each([
+  ['the first one first', (z: Placed, w: Placed) => refuse(z).then(() => refuse(w))],
+  ['the last one first', (z: Placed, w: Placed) => refuse(w).then(() => refuse(z))],
+  ['both in one block', (z: Placed, w: Placed) => settle('reverted', z, w)],
+])('of two that fail neither has it: %s', async (_name, fail) => {
+  const x = await placeMined();
+  await fail(await place(), await place());
+  expect((await owners())[0]).toBe(x.oid);
+});
+
+it('of two of which the last one fails the first one has it', async () => {
+  await placeMined();
+  const [z, w] = [await place(), await place()];
+  await settle('mined', z);
+  await refuse(w);
+  expect((await owners())[0]).toBe(z.oid);
+});
+
+it('one that fails where none had the level has none', async () => {
+  const z = await place(2);
+  await settle('replaced', z);
+  expect(await store.facade.protections.everOf(CHAIN, TRADER, z.oid)).toEqual([]);
+  const later = await owners();
+  expect(later).toHaveLength(2);
+  expect(later).not.toContain(z.oid);
+});
+
+it('one that a mined one replaced stays without, also when a third fails', async () => {
+  const x = await placeMined(2);
+  const z = await placeMined(2);
+  await refuse(await place(2));
+  expect(await owners()).toEqual([z.oid, z.oid]);
+  expect(await store.facade.protections.everOf(CHAIN, TRADER, x.oid)).toEqual([]);
+});
