@@ -1,4 +1,5 @@
 import type { SeenOrder } from '../../core/ports/stores/history.js';
+import { levelOf } from '../../core/domain/order-machine.js';
 import type { Order } from '../../core/domain/order.js';
 import type { JournalEntry, JournalFact } from '../../core/ports/stores/journal.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
@@ -77,7 +78,11 @@ async function showChanges(account: AccountContext, changes: readonly Change[]):
   const siblings = await gateway.store.facade.history.ordersOf(slug, trader, [...new Set(legs)]);
   const current = new Map([...siblings, ...seen.values()].map((order) => [order.id, order]));
   const fills = await fillsOf(account, [...current.values(), ...changes.flatMap(({ order }) => (order === null ? [] : [{ order }]))]);
+  const natives = [...seen.values()].filter(({ order, isRelayed }) => !isRelayed && levelOf(order) !== null).map(({ id }) => id);
+  // Published as canceled when the bot's order set the level again.
+  const over = await gateway.store.facade.protections.successors(slug, trader, natives);
   return changes.flatMap((change) => {
+    if (over.has(change.id)) return [];
     const shown = showChange(account, change, { current, record: records.get(change.id) ?? null, fills });
     return shown === null ? [] : [shown];
   });

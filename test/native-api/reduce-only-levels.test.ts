@@ -9,6 +9,7 @@ import { diamondCall, price } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { hlInfo, type HlInfo } from '../harness/hyperliquid/info.js';
+import { hlSocket } from '../harness/hyperliquid/socket.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 import { movesOf, eventsAfter } from '../scenarios/journal-events.js';
@@ -430,6 +431,8 @@ describe('beside a bot of the same trader it', () => {
 
   it('is over once the trigger of a bot for its trade and another one is at its price, whose fills are that one’s', async () => {
     const id = Number(await rest('limit', '155'));
+    const socket = await hlSocket(sandbox.url);
+    await socket.subscribe('orderUpdates', { user: agent.trader.account.address });
     await agent.place({ market: 'SOL/USD', side: 'long', type: 'market', size: '4', leverage: '10' }, 'filled');
     const cloid = `0x${'e'.repeat(32)}`;
     await bot(takeProfit('12', '155', cloid));
@@ -450,5 +453,13 @@ describe('beside a bot of the same trader it', () => {
     const history = await info.ask<{ status: string; order: Listed }[]>('historicalOrders', { user: agent.trader.account.address });
     const ends = [id, oid].map((name) => history.find(({ order: shown }) => shown.oid === name)?.status);
     expect([...ends, (await statusOf(id)).status, (await statusOf(cloid)).status]).toEqual(['canceled', 'filled', 'canceled', 'filled']);
+    const updates = () => socket.of<{ order: Listed; status: string }[]>('orderUpdates').flat();
+    const saidOf = (name: number) => updates().flatMap(({ order: { oid: named }, status }) => (named === name ? [status] : []));
+    await eventually(
+      () => Promise.resolve(saidOf(oid)),
+      (said) => said.at(-1) === 'filled',
+    );
+    expect(saidOf(id)).toEqual(['canceled']);
+    await socket.close();
   });
 });
