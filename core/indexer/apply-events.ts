@@ -24,10 +24,12 @@ import {
   orderRefKey,
   type KnownTag,
   type OrderRef,
+  type StopMove,
 } from '../ports/stores/tracking.js';
 import { type Linked, createBook, isUnplaced, type Book, type LinkInput, type Step } from './link-book.js';
 import { foldOrder, placeAfter, shapeOfEvent } from '../domain/order-machine.js';
 import { levelChanges, levelRefs, setsLevel } from './link-levels.js';
+import { movesBack, stopMove, stopMovesOf } from './moved-stops.js';
 
 const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();
 
@@ -74,6 +76,7 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
   const refs = tradesOf(events);
   const states = new Map<string, PositionState | null>(await unit.positions(refs));
   const after = new Map<ChainEvent, PositionState>();
+  const moves: StopMove[] = [];
   for (const event of events) {
     if (event.tradeIndex === null) continue;
     const key = tradeRefKey({ trader: event.trader, tradeIndex: event.tradeIndex });
@@ -82,11 +85,13 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
     if (position === null || position === before) continue;
     states.set(key, position);
     after.set(event, position);
+    moves.push(...stopMove(event, before, position));
   }
   const changed = new Set([...after.keys()].map(({ trader, tradeIndex }) => tradeRefKey({ trader, tradeIndex: tradeIndex ?? -1 })));
   const positions = await unit.savePositions(
     refs.filter((ref) => changed.has(tradeRefKey(ref))).map((ref) => ({ ...ref, position: states.get(tradeRefKey(ref)) ?? null })),
   );
+  unit.moveStops(moves);
   const ids = new Map(positions.map((position) => [tradeRefKey(position), position.id]));
   return {
     positions,
@@ -110,7 +115,7 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Chang
   for (const { trader, orderKey, to } of linked.moved) unit.moveEvents({ trader, orderKey }, to);
   const events = linked.steps.map(({ event }) => event);
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
-  const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'update');
+  const changes = await foldAgain(unit, { orders, trades: tradesOf(events), events }, 'update');
   unit.noteHashes(linked.hashes);
   // Order entries precede fill entries, as in applyFresh.
   return { ...changes, events, journalEntries: [...changes.journalEntries, ...stored.flatMap(fillOf)] };
@@ -126,7 +131,7 @@ const tradesOf = (events: readonly ChainEvent[]): TradeRef[] => [
 export async function revertAbove(unit: TrackingUnit, block: bigint): Promise<Changes> {
   const orphaned = await unit.orphanAbove(block);
   const orders = await unit.orders({ refs: orphaned.places, ids: orphaned.orderIds });
-  const changes = await foldAgain(unit, { orders, trades: orphaned.trades }, 'correction');
+  const changes = await foldAgain(unit, { orders, trades: orphaned.trades, events: orphaned.events }, 'correction');
   const fills = orphaned.fills.map(({ id, executed }): NewJournalEntry => ({
     trader: executed.trader,
     fact: { kind: 'correction', of: { kind: 'fill', id, executed } },
@@ -137,10 +142,12 @@ export async function revertAbove(unit: TrackingUnit, block: bigint): Promise<Ch
 interface Rows {
   readonly orders: readonly StoredOrder[];
   readonly trades: readonly TradeRef[];
+  /** Those that were added, or undone by a correction. */
+  readonly events: readonly ChainEvent[];
 }
 
 /** Folds the given rows again from all their events that are not orphaned. */
-async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'update' | 'correction'): Promise<Changes> {
+async function foldAgain(unit: TrackingUnit, { orders, trades, events: changed }: Rows, as: 'update' | 'correction'): Promise<Changes> {
   const ofOrders = await unit.eventsOfOrders(orders.map(({ id }) => id));
   const folded = orders.map((row) => {
     const events = ofOrders.get(row.id) ?? [];
@@ -150,7 +157,7 @@ async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'upda
   });
   const rows = folded.map(({ row }) => row);
   unit.saveOrders(rows);
-  const positions = await foldTradesAgain(unit, trades, as);
+  const positions = await foldTradesAgain(unit, trades, changed, as);
   const entries = folded.flatMap(({ before, row }): NewJournalEntry[] => {
     if (isSame(before, row.order)) return [];
     const { id, trader, order } = row;
@@ -161,7 +168,7 @@ async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'upda
   return { events: [], orders: rows, positions: positions.rows, journalEntries: [...entries, ...positions.entries] };
 }
 
-async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as: 'update' | 'correction') {
+async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], changed: readonly ChainEvent[], as: 'update' | 'correction') {
   const before = await unit.positions(refs);
   const events = await unit.eventsOfTrades(refs);
   const folded = refs.map((ref) => ({
@@ -170,6 +177,11 @@ async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as
   }));
   // A row that neither existed before nor exists now is not written.
   const rows = await unit.savePositions(folded.filter((row) => row.position !== null || before.has(tradeRefKey(row))));
+  for (const ref of refs) {
+    const own = events.get(tradeRefKey(ref)) ?? [];
+    if (as === 'update') unit.moveStops(stopMovesOf(own, changed));
+    else unit.moveStops(movesBack(own, changed, ref), true);
+  }
   const entries = rows.flatMap(({ id, trader, tradeIndex, position }): NewJournalEntry[] => {
     const was = before.get(tradeRefKey({ trader, tradeIndex })) ?? null;
     if (isSame(was, position)) return [];

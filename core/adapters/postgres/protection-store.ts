@@ -150,7 +150,7 @@ interface Child {
   readonly long: boolean;
   /** The price the bot requested. */
   readonly asked: string;
-  /** Its price on chain when the position was opened; before that, its current one. */
+  /** Its price on chain when the position was opened, or where the contract moved it since; before that, its current one. */
   readonly stored: string | null;
   readonly is_open: boolean;
   /** The price under which its id is stored already. */
@@ -175,9 +175,16 @@ function childOf(children: readonly Child[], { tradeIndex, kind, price }: Protec
   return isNearer && price.toString() === newest.stored && (newest.is_open || newest.held === null) ? newest : null;
 }
 
+/** A trade whose stop loss nobody set after its opening: only the contract can have moved it. */
+const ONLY_MOVED = `(
+    select positions.state from positions
+    where positions.chain = :chain and positions.trader = :trader and positions.trade_index = chain_events.trade_index and not exists (
+      select from chain_events edit where edit.chain = :chain and edit.trader = :trader and edit.trade_index = chain_events.trade_index
+        and edit.kind = 'edited' and edit.event ->> 'field' = 'sl' and not edit.orphaned))`;
+
 const CHILDREN = `
   with parents as (
-    select order_id as id, trade_index as place, true as is_open, event -> 'after' as stored from chain_events
+    select order_id as id, trade_index as place, true as is_open, coalesce(${ONLY_MOVED}, event -> 'after') as stored from chain_events
     where chain = :chain and trader = :trader and trade_index = any(:indices) and kind = 'executed' and event ->> 'action' = 'open'
       and order_id is not null and not orphaned
     union all

@@ -1,5 +1,5 @@
 import type { Knex } from 'knex';
-import { isFillAction, isWithdrawal, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
+import { comparePlaces, isFillAction, isWithdrawal, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
 import type { Address, Hex } from '../../types.js';
 import {
   logKey,
@@ -226,6 +226,10 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
       const stored = await rows<PositionRow>(sql.SAVE_POSITIONS, { rows: positionRows(changes) });
       return stored.map((row) => ({ ...tradeRefOf(row), id: row.id, position: readPosition(row.state) }));
     },
+    moveStops(moves, isUndone = false) {
+      for (const { trader, tradeIndex, from, to } of moves)
+        leave(sql.MOVE_STOP, { trader, tradeIndex, from: from.toString(), to: to.toString(), isUndone });
+    },
     recordReferrals(referrals) {
       if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
     },
@@ -266,15 +270,23 @@ function takenBack(found: readonly OrphanRow[]): TakenBack {
   const trades = new Map<string, TradeRef>();
   const places: OrderRef[] = [];
   const fills: { id: bigint; executed: TakenBack['fills'][number]['executed'] }[] = [];
+  const events: ChainEvent[] = [];
   for (const { id, trader, order_id, order_key, trade_index, is_fill, event: text } of found) {
     if (order_id !== null && order_id !== 0n) orderIds.add(order_id);
     else if (order_id === null && order_key !== null) places.push({ trader, orderKey: order_key });
     const ref = trade_index === null ? null : { trader, tradeIndex: Number(trade_index) };
     if (ref) trades.set(tradeRefKey(ref), ref);
     const event = readEvent(text);
+    if (ref) events.push(event);
     if (event.kind === 'executed' && (is_fill || isWithdrawal(event))) fills.push({ id, executed: event });
   }
-  return { orderIds: [...orderIds], places, trades: [...trades.values()], fills };
+  return {
+    orderIds: [...orderIds],
+    places,
+    trades: [...trades.values()],
+    fills,
+    events: events.sort((a, b) => comparePlaces(a.place, b.place)),
+  };
 }
 
 function grouped<Row extends { readonly event: string }, Key>(

@@ -81,6 +81,15 @@ export interface TakenBack {
   readonly places: readonly OrderRef[];
   readonly trades: readonly TradeRef[];
   readonly fills: readonly { readonly id: bigint; readonly executed: Executed }[];
+  /** Those of trades, oldest first. */
+  readonly events: readonly ChainEvent[];
+}
+
+/** The contract moved the stop loss of a trade. */
+export interface StopMove extends TradeRef {
+  /** 1e10, both. */
+  readonly from: bigint;
+  readonly to: bigint;
 }
 
 /**
@@ -113,6 +122,8 @@ export interface TrackingUnit {
   /** Transactions seen to contain these orders. */
   noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): void;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
+  /** The levels at the former prices get the new ones, one after the other. `isUndone`: their trades may be gone with a reorganisation. */
+  moveStops(moves: readonly StopMove[], isUndone?: boolean): void;
   /** Referral events; idempotent. `orphanAbove` undoes them with all others. */
   recordReferrals(referrals: readonly Referral[]): void;
   /** Marks the trader's open orders as backfilled at the block. */
