@@ -2,6 +2,7 @@ import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Order } from '../../../core/domain/order.js';
 import { type GuardRefusal, GuardrailError } from '../../../core/domain/relay/guardrails.js';
 import type { ExchangeOrder, Leg, RefusedTranslation, Translation, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
+import { floorToLot } from '../../../core/domain/decimal.js';
 import { translateOrder } from '../../../core/domain/relay/translate-order.js';
 import { GatewayError, type ErrorCode, type ErrorDetails } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
@@ -32,6 +33,13 @@ export interface ExchangeItem {
   readonly closingSlippageP: bigint;
   /** TP/SL that came with it, as the bot sent them; absent if there are none. */
   readonly children?: readonly ChildItem[];
+  /** Of a TP/SL that changes another one of its kind: what that one has. */
+  readonly changes?: ChangedLevels;
+}
+
+export interface ChangedLevels {
+  readonly kind: 'tp' | 'sl';
+  readonly trades: ReadonlySet<number>;
 }
 
 /** A child order, which becomes a level of what its parent opens. */
@@ -98,7 +106,7 @@ export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly Ex
   const closingSlippages = new Map<number, bigint>();
   return items.map((asked) => {
     try {
-      const context = translationContext(venue, facts, asked, { taken, closingSlippages, tp: asked.tp, sl: asked.sl });
+      const context = ownFirst(translationContext(venue, facts, asked, { taken, closingSlippages, tp: asked.tp, sl: asked.sl }), asked);
       const translation = translateOrder(asked.order, context);
       const beyond = beyondCap(venue, facts, legsOf(translation), context);
       if (beyond !== null) return failure({ kind: 'stop-beyond-cap', ...beyond });
@@ -111,6 +119,21 @@ export function planItems(venue: Venue, facts: ExchangeFacts, items: readonly Ex
       return failed(error);
     }
   });
+}
+
+/**
+ * A changed TP/SL stays on its trades: the oldest ones may have another order's. It gets further trades only if it is for more, first those
+ * that have none. The relayer repeats the translation, so the order of the trades is part of the context.
+ */
+function ownFirst(context: TranslationContext, { changes, order: { size } }: ExchangeItem): TranslationContext {
+  if (changes === undefined) return context;
+  const own = context.trades.filter(({ tradeIndex }) => changes.trades.has(tradeIndex));
+  const others = context.trades.filter((trade) => !own.includes(trade));
+  const bare = others.filter((trade) => trade[changes.kind] === 0n);
+  if (size === 0n) return { ...context, trades: [...own, ...bare] };
+  const held = own.reduce((total, { sizeBase }) => total + sizeBase, 0n);
+  if (size <= floorToLot(held, context.sizeStep)) return { ...context, trades: own };
+  return { ...context, trades: [...own, ...bare, ...others.filter((trade) => !bare.includes(trade))] };
 }
 
 const legsOf = (translation: Translation): readonly Leg[] => (translation.kind === 'legs' ? translation.legs : []);

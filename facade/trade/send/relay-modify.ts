@@ -4,7 +4,7 @@ import { indexOf } from '../../../core/trading/find-order.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
 import { changeChild } from './change-child.js';
 import { exchangeFacts } from '../plan/exchange-facts.js';
-import { findTarget, type OrderName, type Target } from '../plan/find-target.js';
+import { askedLevel, findTarget, type OrderName, type Target } from '../plan/find-target.js';
 import {
   failed,
   isSizedUp,
@@ -57,7 +57,8 @@ export async function relayModify(
   const target = await findTarget(gateway, venue, caller, name);
   if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
   // A change has no grouping: the order keeps the one it had.
-  const item = { ...request.item, wire: { ...request.item.wire, grouping: target.record?.wire.grouping } };
+  const wire = { ...request.item.wire, grouping: target.record?.wire.grouping };
+  const item = { ...request.item, wire, ...changedLevels(request.item, target) };
   if (await isNameOfAnother(gateway, venue, caller, item, target)) return unsupported(CLOID_TAKEN);
   const [child] = target.children ?? [];
   if (child !== undefined) return changeChild(gateway, venue, caller, action, { child, item, end });
@@ -87,6 +88,15 @@ export async function relayModify(
   if (!placed) return { kind: 'gone' };
   const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
   return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };
+}
+
+/** None unless both only are TP/SL of the same kind. */
+function changedLevels({ order }: ExchangeItem, { orders, protections }: Target): Pick<ExchangeItem, 'changes'> {
+  const { kind } = askedLevel(order);
+  const mayRest = order.style.kind === 'trigger' || order.style.tif === 'Gtc' || order.style.tif === 'Alo';
+  const isLevel = orders.length === 0 && protections.length > 0 && protections.every((level) => level.kind === kind);
+  const isSame = isLevel && order.reduceOnly && mayRest;
+  return isSame ? { changes: { kind, trades: new Set(protections.map(({ tradeIndex }) => tradeIndex)) } } : {};
 }
 
 /** null if the target was canceled and can be replaced. */
