@@ -99,7 +99,7 @@ type GuardOf = Pick<NumberedLevel, 'isAwaited'> & { readonly guard: PastProtecti
 
 /** A level is open as long as its trade has exactly that price, or is about to get it. */
 function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { guard, isAwaited }: GuardOf): LevelState | null {
-  const { tradeIndex, isSet, seenAt } = guard;
+  const { tradeIndex, isSet, seenAt, takenOverAt } = guard;
   const position = positions.get(tradeIndex);
   if (!position) return null;
   const isOpen = isAwaited || isSet;
@@ -108,19 +108,20 @@ function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { gua
     pairIndex: position.pairIndex,
     held: { base: positionBase(venue.feed.config(), position), long: position.long },
     status: isOpen ? 'open' : 'canceled',
-    at: isOpen ? seenAt : (ends.get(levelAt(guard)) ?? seenAt),
+    at: isOpen ? seenAt : (ends.get(levelAt(guard)) ?? takenOverAt ?? seenAt),
   };
 }
 
-function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: KnownProtection): LevelState | null {
-  const { tradeIndex, kind, price, seenAt } = guard;
+function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: PastProtection): LevelState | null {
+  const { tradeIndex, kind, price, seenAt, takenOverAt } = guard;
   const executed = last.get(tradeIndex);
   if (!executed) return null;
   const { terms, action, place, sizeToken, collateralPriceUsd, entryPriceUsd } = executed;
   const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
-  // A level that was moved or removed before the position ended is canceled, as of then.
-  if (terms[kind] !== price) return { guard, pairIndex: terms.pairIndex, held, status: 'canceled', at: ends.get(levelAt(guard)) ?? seenAt };
+  // A level that was moved, removed or taken over before the position ended is canceled, as of then.
+  if (terms[kind] !== price || takenOverAt !== null)
+    return { guard, pairIndex: terms.pairIndex, held, status: 'canceled', at: takenOverAt ?? ends.get(levelAt(guard)) ?? seenAt };
   return { guard, pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
 }
 

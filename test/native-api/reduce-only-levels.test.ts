@@ -462,4 +462,22 @@ describe('beside a bot of the same trader it', () => {
     expect(saidOf(id)).toEqual(['canceled']);
     await socket.close();
   });
+
+  it('is the only one that is filled, if it took over the price of a bot’s trigger', async () => {
+    agent = await newAgentTrader(sandbox, chain, { self: true });
+    await open();
+    bot = await botOf(agent);
+    const cloid = `0x${'9'.repeat(32)}`;
+    await bot(takeProfit('8', '155', cloid));
+    await eventually(listed, ([first]) => first?.triggerPx === '155.0');
+    const { oid } = (await statusOf(cloid)).order;
+    const id = await rest('limit', '155');
+    expect((await statusOf(oid)).status).toBe('canceled');
+    sandbox.controls.prices.jump(SOL, '156');
+    await agent.reaches(id, 'filled');
+    const history = await info.ask<{ status: string; order: Listed }[]>('historicalOrders', { user: agent.trader.account.address });
+    const past = new Map(history.map(({ status, order: { oid: each } }) => [each, status]));
+    expect([(await statusOf(oid)).status, past.get(oid)]).toEqual(['canceled', 'canceled']);
+    expect([(await statusOf(Number(id))).status, past.get(Number(id))]).toEqual(['filled', 'filled']);
+  });
 });

@@ -17,7 +17,11 @@ interface Row {
   is_bots: boolean;
 }
 
-type PlacedRow = Omit<Row, 'slot' | 'is_bots'> & { readonly place: bigint; readonly is_set: boolean };
+type PlacedRow = Omit<Row, 'slot' | 'is_bots'> & {
+  readonly place: bigint;
+  readonly is_set: boolean;
+  readonly taken_over_at: bigint | null;
+};
 
 /** The index of the resting order that opened a position, from its opening execution. */
 const ORIGINS = `
@@ -26,9 +30,16 @@ const ORIGINS = `
     and not orphaned`;
 
 const PLACED = `select ${OWNER} as id, level.kind, level.price::text, level.seen_at, ${PLACE} as place`;
+/** When a native order set the same price later. Read from its events, because an order that is over is not found by its trade. */
+const TAKEN_OVER_AT = `(
+    select min((taken.event -> 'place' ->> 'at')::bigint) from chain_events taken join orders native on native.id = taken.order_id
+    where taken.chain = level.chain and taken.trader = level.trader and taken.order_key = level.kind || ':' || ${PLACE}
+      and taken.kind in ('guarded', 'guardMoved') and not taken.orphaned
+      and (taken.event -> 'terms' -> 'openPrice' ->> '$n')::numeric = level.price
+      and (native.state ->> 'createdAt')::bigint > level.seen_at)`;
 const PAST = `${PLACED}, exists (
     select from positions where positions.chain = level.chain and positions.trader = level.trader and positions.is_open
-      and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set`;
+      and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set, ${TAKEN_OVER_AT} as taken_over_at`;
 
 const LISTED = `
   ${PAST} from (select * from protections where chain = :chain and trader = :trader order by id desc limit :limit) level
@@ -40,7 +51,7 @@ const EVER_OF = `
   order by level.set_by nulls first, level.id`;
 
 const STANDING = `
-  ${PLACED}, true as is_set from ${levelsOf(':id')} and level.chain = :chain and level.trader = :trader and (${IS_SET}
+  ${PLACED}, true as is_set, null as taken_over_at from ${levelsOf(':id')} and level.chain = :chain and level.trader = :trader and (${IS_SET}
     or exists (select from exchange_orders o where o.chain = :chain and o.oid = :id and ${IS_AWAITED}))
   order by place`;
 
@@ -64,13 +75,14 @@ export function createProtectionStore(db: Knex): ProtectionStore {
   };
 
   const placed = async (sql: string, values: Record<string, unknown>): Promise<PastProtection[]> =>
-    (await rows<PlacedRow>(sql, values)).map(({ id, place, kind, price, seen_at, is_set }) => ({
+    (await rows<PlacedRow>(sql, values)).map(({ id, place, kind, price, seen_at, is_set, taken_over_at }) => ({
       id,
       tradeIndex: Number(place),
       kind,
       price: BigInt(price),
       seenAt: Number(seen_at),
       isSet: is_set,
+      takenOverAt: taken_over_at === null ? null : Number(taken_over_at),
     }));
 
   const childrenAt = (chain: ChainSlug, trader: Address, indices: readonly number[]): Promise<Child[]> =>

@@ -21,6 +21,8 @@ export interface KnownProtection extends Protection {
 export interface PastProtection extends KnownProtection {
   /** Its open trade has it now, from this order. */
   readonly isSet: boolean;
+  /** Epoch ms at which a native order set the same price on the trade, which has the level since; null if none did. */
+  readonly takenOverAt: number | null;
 }
 
 /** An order of a bot that has the level of an earlier native order. */
