@@ -31,5 +31,5 @@ export const levelsOfOneOrder: Migration = {
   ) found
   order by found.chain, found.trader, found.slot, found.kind, found.set_by desc
   on conflict (chain, trader, slot, kind, price) do update set set_by = excluded.set_by
-    where not exists (select from exchange_orders own where own.chain = known.chain and own.oid = known.id)`,
+    where not exists (select from exchange_orders own where own.chain = known.chain and own.oid = known.id and own.oid >= excluded.set_by)`,
 };

@@ -32,12 +32,13 @@ async function addStop(oid: number, trades: readonly number[]): Promise<void> {
   await db('protections').insert({ id: oid, chain: CHAIN, trader: TRADER, slot: trades[0], kind: 'sl', price: 55, seen_at: oid });
 }
 
-it('an order for several trades gets its levels, except those that a later order has or that were moved', async () => {
+it('an order for several trades gets its levels, also those of an earlier order, except those that a later order has or that were moved', async () => {
   await upTo(1);
   await db('relay_actions').insert({
     ...{ chain: CHAIN, signer: '0xs', trader: TRADER, envelope: '{}', action_hash: '0x', form: 'canonical', network: 'a' },
     ...{ nonce: 1, received_at: 1 },
   });
+  await addStop(100, [2]);
   await addStop(101, [1, 2, 3, 4, 5]);
   await addStop(102, [3]);
   await db('protections').insert({ id: 103, chain: CHAIN, trader: TRADER, slot: 5, kind: 'sl', price: 55, seen_at: 1 });
