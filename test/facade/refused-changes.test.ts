@@ -280,6 +280,31 @@ describe('two changes of a stop loss that are settled again after a reorganisati
   });
 });
 
+describe('a mined change of a stop loss at the price of a level that an order for several trades has', () => {
+  it.each([
+    ['an earlier one', -1, 'open'],
+    ['a later one', 1, 'canceled'],
+  ])('of %s: by %i, it is %s', async (_, by, status) => {
+    const bot = await newBot();
+    const [, oid] = await resting(bot, stop('45000'));
+    const c = `0x${'ac'.repeat(16)}`;
+    expect(await bot.send(modify(oid, stop('44000', { c })))).toEqual({ status: 'ok', response: { type: 'default' } });
+    const { oid: changed } = (await statusOf(bot, c)).order;
+    const { relay } = sandbox.gateway.store;
+    const { rows } = await database.query<{ id: string }>(`select id from relay_jobs where trader = $1 and context ->> 'kind' = 'child'`, [
+      bot.address,
+    ]);
+    const jobs = await Promise.all(rows.map(({ id }) => relay.job(FACADE_CHAIN, BigInt(id))));
+    // As where the level stood at the price before the change was settled.
+    await database.query('update protections set id = -id, set_by = id + $2::bigint where id = $1', [changed, by]);
+    await relay.settle(
+      FACADE_CHAIN,
+      jobs.flatMap((job) => (job?.mined ? [{ id: job.id, state: 'mined' as const, mined: job.mined }] : [])),
+    );
+    expect((await statusOf(bot, c)).status).toBe(status);
+  });
+});
+
 describe('an order whose changes all failed', () => {
   /** More than are looked at by their cloid. */
   const FAILED_CHANGES = 6;

@@ -236,8 +236,9 @@ export const SETTLE = statement(`
       select oid, created_at from exchange_orders o
       where o.chain = changes.chain and o.action = changes.parent and o.item = changes.item and o.parent_order is not null limit 1) child
   ), handed_over as (
-    update protections set id = held.id, seen_at = held.created_at from held
-    where protections.id = held.former and held.former < held.id and protections.id = any(array(select former from held))
+    update protections set id = held.id, set_by = null, seen_at = held.created_at from held
+    where protections.id = held.former and held.former < held.id and coalesce(protections.set_by, 0) < held.id
+      and protections.id = any(array(select former from held))
       and not exists (select from protections own where own.id = held.id)
   ), numbered as (
     insert into protections (id, chain, trader, slot, kind, price, seen_at)
