@@ -108,9 +108,14 @@ async function guarded(bot: Bot, changes: object = {}): Promise<number> {
   return placed?.['resting']?.oid ?? 0;
 }
 
-async function statusOf({ address }: Bot, oid: number | string): Promise<{ readonly order: { readonly oid: number } }> {
+interface Status {
+  readonly status: string;
+  readonly order: { readonly oid: number };
+}
+
+async function statusOf({ address }: Bot, oid: number | string): Promise<Status> {
   const { body } = await sandbox.post(`/hl/${FACADE_CHAIN}/info`, { type: 'orderStatus', user: address, oid });
-  return (body as { order: { order: { oid: number } } }).order;
+  return (body as { order: Status }).order;
 }
 
 const openOrders = async ({ trader }: Bot) => (await trader.trades()).filter(({ tradeType }) => tradeType !== 0).length;

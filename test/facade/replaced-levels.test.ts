@@ -1,4 +1,5 @@
 import { Wallet } from 'ethers';
+import { roundSize } from '../harness/traders/level-bot.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
@@ -75,14 +76,14 @@ async function newBot(): Promise<Bot> {
         user,
         oid,
       });
-      return found.status === 'open' ? { oid: found.order.oid, sz: found.order.sz } : found.status;
+      return found.status === 'open' ? { oid: found.order.oid, sz: roundSize(found.order.sz) } : found.status;
     },
     async listed() {
       const open = await info.ask<{ oid: number; sz: string; cloid?: string | null }[]>('openOrders', { user });
       const shown = await info.ask<{ oid: number; sz: string; cloid: string | null }[]>('frontendOpenOrders', { user });
       const all = shown.map(({ oid, sz, cloid }) => ({ oid, sz, cloid }));
       expect(open.map(({ oid, sz, cloid }) => ({ oid, sz, cloid: cloid ?? null }))).toEqual(all);
-      return all;
+      return all.map((each) => ({ ...each, sz: roundSize(each.sz) }));
     },
     stops: async () => (await trader.trades()).map(({ sl }) => sl),
   };

@@ -51,7 +51,7 @@ export async function newLevelBot(sandbox: TestVenue): Promise<LevelBot> {
       () => exchange.awaited(FACADE_CHAIN, user),
       ({ length }) => length === 0,
     );
-  const shown = ({ oid, sz, triggerPx, cloid }: Listed): Listed => ({ oid, sz, triggerPx, cloid });
+  const shown = ({ oid, sz, triggerPx, cloid }: Listed): Listed => ({ oid, sz: roundSize(sz), triggerPx, cloid });
   const place: LevelBot['place'] = async (placed) => {
     const [status] = await send(orderAction(placed));
     const answered = status as Record<string, { oid: number } | undefined> | undefined;
@@ -83,6 +83,8 @@ export async function newLevelBot(sandbox: TestVenue): Promise<LevelBot> {
   };
 }
 
+/** Prices walk between an order and its fill, which changes the size of the trade in its last digits. */
+export const roundSize = (sz: string): string => String(Number(Number(sz).toFixed(3)));
 export const units = (price: number): bigint => BigInt(price) * 10n ** 10n;
 export const cancel = (oid: number) => ({ type: 'cancel', cancels: [{ a: BTC, o: oid }] });
 export const cancelNamed = (cloid: string) => ({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] });
