@@ -41,16 +41,16 @@ const PAST = `${PLACED}, exists (
     select from positions where positions.chain = level.chain and positions.trader = level.trader and positions.is_open
       and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set, ${TAKEN_OVER_AT} as taken_over_at`;
 
-const LISTED = `
+export const LISTED = `
   ${PAST} from (select * from protections where chain = :chain and trader = :trader order by id desc limit :limit) level
   order by level.id desc`;
 
-const EVER_OF = `
+export const EVER_OF = `
   ${PAST} from protections level
   where level.chain = :chain and level.trader = :trader and (level.id = :id and level.set_by is null or level.set_by = :id)
   order by level.set_by nulls first, level.id`;
 
-const STANDING = `
+export const STANDING = `
   ${PLACED}, true as is_set, null as taken_over_at from ${levelsOf(':id')} and level.chain = :chain and level.trader = :trader and (${IS_SET}
     or exists (select from exchange_orders o where o.chain = :chain and o.oid = :id and ${IS_AWAITED}))
   order by place`;

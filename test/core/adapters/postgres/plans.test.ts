@@ -18,7 +18,8 @@ import {
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
 import { BEST_OF_CLOID, FACTS, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
-import { SUCCESSORS } from '../../../../core/adapters/postgres/protection-store.js';
+import { MOVE_STOP } from '../../../../core/adapters/postgres/tracking-sql.js';
+import { EVER_OF, LISTED, STANDING, SUCCESSORS } from '../../../../core/adapters/postgres/protection-store.js';
 import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -135,6 +136,21 @@ describe('what is asked by a cloid', () => {
   });
 });
 
+describe('what is asked about the levels of an order', () => {
+  it.each([
+    ['those that stand', STANDING, { id: 20 }],
+    ['all that it ever had', EVER_OF, { id: 20 }],
+    ['the newest of all orders', LISTED, { limit: 100 }],
+  ])('%s: are found by an index, however many there were', async (_, sql, values) => {
+    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${sql}`, {
+      ...{ chain: CHAIN, trader: TRADER },
+      ...values,
+    } as never);
+    const plan = rows.map((row) => row['QUERY PLAN']);
+    expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|protections|positions|chain_events|exchange_orders)/);
+  });
+});
+
 describe('what follows every change of an order', () => {
   it('finds what it has reserved by an index, with all that it grew by, however much others have', async () => {
     const rows = JSON.stringify([20, 21].map((id) => ({ id: String(id), holds: false })));
@@ -171,6 +187,7 @@ describe('what is prepared by its name, and planned once for all values', () => 
       { settled: JSON.stringify([{ id: String(ROWS), state: 'reverted', mined: null, block: '1' }]) },
     ],
     'names of orders that still live': [LIVE_CLOIDS, { cloids: '{cloid 1,cloid 2}' }],
+    'a stop loss that the contract moved': [MOVE_STOP, { tradeIndex: '5', from: '1', to: '2', isUndone: 'false' }],
   };
 
   it.each(Object.keys(statements))('%s: is found by an index, however long the past is', async (name) => {
