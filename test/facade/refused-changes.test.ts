@@ -148,6 +148,7 @@ async function resumeBehind({ address }: Bot): Promise<RelayJob> {
 /** Its transaction reverts, because the trader removes the delegate first. The answer comes later than the revert is known. */
 async function failChange(bot: Bot, oid: number, changed: object): Promise<{ readonly answer: Promise<unknown> }> {
   const { diamond } = chain.definition;
+  await nothingUnderWay(); // what is mined and not settled yet would be taken for the change
   const { mined } = await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', []));
   const answer = bot.send(modify(oid, changed));
   const job = await resumeBehind(bot);

@@ -157,8 +157,9 @@ function coveredWhole(order: ExchangeOrder, context: TranslationContext, trades:
   let covered = 0n;
   for (const [at, { sizeBase }] of trades.entries()) {
     if (order.size - covered < context.sizeStep) return trades.slice(0, at);
-    if (order.size - covered < shown(sizeBase, context)) return null;
     covered += sizeBase;
+    // As the accepted sizes are named: what is shown of the sum, not the sum with all its digits.
+    if (order.size < shown(covered, context)) return null;
   }
   return trades;
 }

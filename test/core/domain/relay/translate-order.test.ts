@@ -266,6 +266,16 @@ describe('a resting order', () => {
     expect(covered(3n * E18 - 1n)).toBe('partial-protection');
   });
 
+  it('accepts every size that a refusal names, also where the trades have more digits than are shown', () => {
+    const trades = [0, 1, 2].map((index) => trade(index, true, E18 + (STEP * 2n) / 5n));
+    const above = { isBuy: false, limit: (PRICE * 110n) / 100n, style: limit('Gtc') } as const;
+    const translate = (size: bigint) => translateOrder(order({ ...above, size }), context({ trades }));
+    const refusal = translate((E18 * 3n) / 2n);
+    if (refusal.kind !== 'refused') throw new Error('a part of a trade was taken');
+    expect(refusal.sizes).toEqual([E18, 2n * E18, 3n * E18 + STEP]);
+    expect(refusal.sizes?.map((size) => kinds(translate(size)).length)).toEqual([1, 2, 3]);
+  });
+
   it('that must not take is refused when it would', () => {
     expect(why(translateOrder(order({ style: limit('Alo') }), context()))).toBe('post-only');
     expect(kinds(translateOrder(order({ ...resting, style: limit('Alo') }), context()))).toEqual(['open']);
