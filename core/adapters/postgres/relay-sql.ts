@@ -172,19 +172,21 @@ export const REOPEN = statement(`
 /**
  * Gives the levels of jobs that failed back to the orders that had them before, without those that failed too; a level that none had is
  * forgotten. One that a later order took meanwhile is left, as that order has its former ones listed. An id may have been given to
- * another level of its order since. `ended`: a table of jobs.
+ * another level of its order since, and an order gets its id back on one of several levels. `ended`: a table of jobs; `isTaken`: what gets
+ * another owner in the same statement.
  */
-const givenBack = (ended: string): string => `lost as materialized (
+const givenBack = (ended: string, isTaken = 'false'): string => `lost as materialized (
     select id from ${ended} where state in ('refused', 'reverted', 'replaced')
   ), freed as materialized (
     select level.id, level.job, last.entry, last.seq, level.former, not exists (
-        select from protections other where other.id = (last.entry ->> 'id')::bigint and other.id <> level.id) as is_free
+        select from protections other where other.id = (last.entry ->> 'id')::bigint and other.id <> level.id)
+        and row_number() over (partition by last.entry ->> 'id' order by level.id) = 1 as is_free
     from protections level left join lateral (
       select entry, seq from jsonb_array_elements(level.former) with ordinality as item(entry, seq)
       where not exists (select from lost where lost.id = (entry ->> 'job')::bigint) and not exists (
         select from relay_jobs failed where failed.id = (entry ->> 'job')::bigint and failed.state in ('refused', 'reverted', 'replaced'))
       order by seq desc limit 1) last on true
-    where level.job is not null and level.job = any(array(select id from lost))
+    where level.job is not null and level.job = any(array(select id from lost)) and not (${isTaken})
   ), returned as (
     update protections level set id = case when is_free then (entry ->> 'id')::bigint else level.id end,
       set_by = case when is_free then (entry ->> 'set_by')::bigint else coalesce(entry ->> 'set_by', entry ->> 'id')::bigint end,
@@ -236,14 +238,14 @@ export const SETTLE = statement(`
       select oid, created_at from exchange_orders o
       where o.chain = changes.chain and o.action = changes.parent and o.item = changes.item and o.parent_order is not null limit 1) child
   ), handed_over as (
-    update protections set id = held.id, set_by = null, seen_at = held.created_at from held
+    update protections set id = held.id, set_by = null, seen_at = held.created_at, job = null, former = null from held
     where protections.id = held.former and held.former < held.id and coalesce(protections.set_by, 0) < held.id
       and protections.id = any(array(select former from held))
       and not exists (select from protections own where own.id = held.id)
   ), numbered as (
     insert into protections (id, chain, trader, slot, kind, price, seen_at)
     select id, chain, trader, slot, kind, price, created_at from held where former is null and price > 0 on conflict do nothing
-  ), ${givenBack('settled')}
+  ), ${givenBack('settled', 'level.id in (select former from held where former is not null)')}
   select * from settled`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';

@@ -80,18 +80,19 @@ const stopAt = (table: string, price: string): string =>
 
 /**
  * A level is stored under the index of the resting order that opened its trade. If another order had one at the new price before, that row
- * becomes a level of this order; one that was placed later is about to replace it, and keeps its own.
+ * becomes a level of this order, and goes back with it if its transaction fails; one that was placed later is about to replace it, and
+ * keeps its own.
  */
 export const MOVE_STOP = statement(`
   with held as materialized (
-    select level.id, coalesce(level.set_by, level.id) as owner, level.seen_at, level.slot from protections level
+    select level.id, coalesce(level.set_by, level.id) as owner, level.seen_at, level.slot, level.job, level.former from protections level
     where ${stopAt('level', 'from')} and level.slot = coalesce((
       select substring(opened.order_key from 9)::bigint from chain_events opened
       where opened.chain = cast(:chain as text) and opened.trader = cast(:trader as text) and opened.trade_index = cast(:tradeIndex as bigint)
         and opened.kind = 'executed' and opened.order_key like 'resting:%' and (cast(:isUndone as boolean) or not opened.orphaned)
       order by opened.orphaned, opened.id desc limit 1), cast(:tradeIndex as bigint))
   ), handed_over as (
-    update protections level set set_by = nullif(held.owner, level.id), seen_at = held.seen_at from held
+    update protections level set set_by = nullif(held.owner, level.id), seen_at = held.seen_at, job = held.job, former = held.former from held
     where ${stopAt('level', 'to')} and level.slot = held.slot and level.seen_at <= held.seen_at
   )
   update protections moved set price = cast(:to as numeric) from held

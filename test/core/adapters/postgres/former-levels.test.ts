@@ -118,3 +118,32 @@ it('one that a mined one replaced stays without, also when a third fails', async
   expect(await owners()).toEqual([z.oid, z.oid]);
   expect(await store.facade.protections.everOf(CHAIN, TRADER, x.oid)).toEqual([]);
 });
+
+describe('where the contract moves a stop loss to a price at which another one stood', () => {
+  const move = (from: bigint, to: bigint) =>
+    store.tracking.change(CHAIN, (unit) => {
+      unit.moveStops([{ trader: TRADER, tradeIndex: trade, from, to }]);
+      return Promise.resolve();
+    });
+  const ownerAt = async (price: bigint) =>
+    (await store.facade.protections.identify(CHAIN, TRADER, [{ tradeIndex: trade, kind: 'sl', price }], clock))[0]?.id;
+
+  it('an order that is refused later gives it back with what it took', async () => {
+    await placeMined();
+    await move(55n, 60n);
+    const w = await placeMined();
+    const x = await place();
+    await move(55n, 60n);
+    await refuse(x);
+    expect([await ownerAt(55n), await ownerAt(60n)]).toEqual([w.oid, w.oid]);
+  });
+
+  it('the failure of the one that stood there takes it from none', async () => {
+    const t = await place();
+    await move(55n, 60n);
+    const w = await placeMined();
+    await move(55n, 60n);
+    await settle('reverted', t);
+    expect(await ownerAt(60n)).toBe(w.oid);
+  });
+});
