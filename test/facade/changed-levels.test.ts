@@ -1,6 +1,4 @@
-import { eventually } from '../harness/time/eventually.js';
-import { FACADE_CHAIN } from '../harness/traders/facade-trader.js';
-import { changeOf, LEVEL_PRICE, newLevelBot, stop, units, type LevelBot } from '../harness/traders/level-bot.js';
+import { changeOf, jumpTo, LEVEL_PRICE, newLevelBot, stop, units, type LevelBot } from '../harness/traders/level-bot.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 
@@ -12,11 +10,7 @@ let sandbox: TestVenue;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
-  sandbox.controls.prices.jump(0, String(LEVEL_PRICE));
-  await eventually(
-    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(0)?.oracle,
-    (oracle) => oracle === units(LEVEL_PRICE),
-  );
+  await jumpTo(sandbox, LEVEL_PRICE);
 });
 afterAll(() => sandbox.stop());
 

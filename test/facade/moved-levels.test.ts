@@ -1,7 +1,18 @@
 import { diamondCall } from '../harness/diamond/diamond-calls.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN } from '../harness/traders/facade-trader.js';
-import { cancel, cancelNamed, changeOf, buy, LEVEL_PRICE, named, newLevelBot, stop, type LevelBot } from '../harness/traders/level-bot.js';
+import {
+  cancel,
+  cancelNamed,
+  changeOf,
+  buy,
+  jumpTo,
+  LEVEL_PRICE,
+  named,
+  newLevelBot,
+  stop,
+  type LevelBot,
+} from '../harness/traders/level-bot.js';
 import { BUSY_AGENTS } from '../harness/traders/agent-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -18,11 +29,7 @@ let sandbox: TestVenue;
 // Of its own, because it reorganises the chain.
 beforeAll(async () => {
   sandbox = await startOwnVenue(BUSY_AGENTS);
-  sandbox.controls.prices.jump(0, String(LEVEL_PRICE));
-  await eventually(
-    () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(0)?.oracle,
-    (oracle) => oracle === BigInt(LEVEL_PRICE) * 10n ** 10n,
-  );
+  await jumpTo(sandbox, LEVEL_PRICE);
 });
 afterAll(() => sandbox.stop());
 

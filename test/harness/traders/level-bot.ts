@@ -27,8 +27,11 @@ export interface LevelBot {
   place(placed: Parameters<typeof orderAction>[0]): Promise<number>;
   /** Opens a trade of this size, and waits until it is stored as the trade of this number. */
   open(size: string, count: number): Promise<void>;
+  /** So many trades are stored. */
+  tradesBecome(count: number): Promise<unknown>;
   /** What is shown of an open order; the status of another one. */
   statusOf(oid: number | string): Promise<Listed | string>;
+  /** The open orders by both requests for them, which must agree. */
   listed(): Promise<Listed[]>;
   /** The stop losses of the trades on chain. */
   stops(): Promise<bigint[]>;
@@ -60,20 +63,29 @@ export async function newLevelBot(sandbox: TestVenue): Promise<LevelBot> {
     await isQuiet();
     return oid;
   };
+  const tradesBecome: LevelBot['tradesBecome'] = (count) =>
+    eventually(
+      () => account.openPositions(FACADE_CHAIN, user),
+      ({ length }) => length === count,
+    );
   return {
     ...{ trader, user, ask, send, place, isQuiet },
+    tradesBecome,
     async open(size, count) {
       await place(buy(size));
-      await eventually(
-        () => account.openPositions(FACADE_CHAIN, user),
-        ({ length }) => length === count,
-      );
+      await tradesBecome(count);
     },
     async statusOf(oid) {
       const { order: found } = await info.ask<{ order: { status: string; order: Listed } }>('orderStatus', { user, oid });
       return found.status === 'open' ? shown(found.order) : found.status;
     },
-    listed: async () => (await info.ask<Listed[]>('frontendOpenOrders', { user })).map(shown),
+    async listed() {
+      const open = await info.ask<(Pick<Listed, 'oid' | 'sz'> & { cloid?: string | null })[]>('openOrders', { user });
+      const all = await info.ask<Listed[]>('frontendOpenOrders', { user });
+      const named = ({ oid, sz, cloid = null }: (typeof open)[number]) => ({ oid, sz, cloid });
+      expect(open.map(named)).toEqual(all.map(named));
+      return all.map(shown);
+    },
     stops: async () => (await trader.trades()).map(({ sl }) => sl),
     stopsBecome: (isThere) =>
       eventually(
@@ -83,13 +95,23 @@ export async function newLevelBot(sandbox: TestVenue): Promise<LevelBot> {
   };
 }
 
+/** The gateway has this price. */
+export async function jumpTo({ controls, gateway }: TestVenue, price: number): Promise<void> {
+  controls.prices.jump(BTC, String(price));
+  await eventually(
+    () => gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,
+    (oracle) => oracle === units(price),
+  );
+}
+
 /** Prices walk between an order and its fill, which changes the size of the trade in its last digits. */
-export const roundSize = (sz: string): string => String(Number(Number(sz).toFixed(3)));
+const roundSize = (sz: string): string => String(Number(Number(sz).toFixed(3)));
 export const units = (price: number): bigint => BigInt(price) * 10n ** 10n;
 export const cancel = (oid: number) => ({ type: 'cancel', cancels: [{ a: BTC, o: oid }] });
 export const cancelNamed = (cloid: string) => ({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid }] });
 export const changeOf = (oid: number | string, to: object) => ({ type: 'batchModify', modifies: [{ oid, order: to }] });
 export const buy = (s: string) => order({ a: BTC, b: true, p: String(LEVEL_PRICE * 1.05), s, r: false, t: { limit: { tif: 'Ioc' } } });
+export const sell = (s: string) => order({ a: BTC, b: false, p: String(LEVEL_PRICE * 0.95), s, r: true, t: { limit: { tif: 'Ioc' } } });
 export const stop = (triggerPx: string, s: string, c: string) =>
   order({ a: BTC, b: false, p: triggerPx, s, r: true, t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } }, c });
 /** Only asks whether the cloid is free: none of this size can be placed. */
