@@ -120,7 +120,7 @@ describe('a stop loss that the contract moves with the collateral of its trade',
   });
 });
 
-/** By the trader, so that nobody sends it again after a reorganisation. */
+/** By the trader's own wallet: the relayer would send its transaction again after a reorganisation. */
 const lever = ({ trader }: LevelBot, leverage: number) =>
   trader.send(firstChain(sandbox).definition.diamond, diamondCall('updateLeverage', [0, leverage]));
 
