@@ -215,7 +215,7 @@ async function buildAfterInstall() {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [first, ...rest] = process.argv.slice(2);
-  if (first === '--after-install') await buildAfterInstall();
-  else if (!(await build(first === undefined ? [] : [first, ...rest]))) process.exitCode = 1;
+  const names = process.argv.slice(2);
+  if (names.includes('--after-install')) await buildAfterInstall();
+  else if (!(await build(names))) process.exitCode = 1;
 }

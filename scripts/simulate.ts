@@ -1,10 +1,11 @@
 /**
  * Simulates the whole gateway with seeded faults and checks invariants:
  * `npm run simulate -- [--seed 1] [--runs 100] [--minutes 10] [--from 0]`. Run n has the seed `--seed` + n, or the nth of several
- * (`--seed 3,5,8`); `--from` goes on after an interruption. `--record file` adds a line for each run to a file, and skips runs that it has; `--sum file` (any number) prints what such
- * files show together. `--found` first runs the plans that showed a defect once, `--calm` leaves the faults out, `--replicas` and `--seconds` (of
- * simulated time) set what is drawn otherwise, `--rules` draws plans by earlier rules, `--repeat 20` makes each run so often and
- * compares the traces (otherwise every twentieth is made twice), `--trace file` writes the events of the last run.
+ * (`--seed 3,5,8`); `--from` goes on after an interruption. `--record file` adds a line for each run to a file, and skips runs that it
+ * has; `--sum file` (any number) prints what such files show together. `--found` first runs the plans that showed a defect once, `--calm`
+ * leaves the faults out, `--replicas` and `--seconds` (of simulated time) set what is drawn otherwise, `--rules` draws plans by earlier
+ * rules, `--repeat 20` makes each run so often and compares the traces (otherwise every twentieth is made twice), `--trace file` writes
+ * the events of the last run.
  * `--sabotage all` breaks the build on purpose, once for each invariant, and counts the runs until it is noticed. Exit code 1: a violation was found.
  */
 import { appendFileSync, writeFileSync } from 'node:fs';

@@ -34,9 +34,9 @@ export const OWNER = 'coalesce(level.set_by, level.id)';
 
 /** The index of a level's trade: that of the position once its resting order was filled. */
 export const PLACE = `coalesce((
-    select heir.trade_index from chain_events heir
-    where heir.chain = level.chain and heir.trader = level.trader and heir.order_key = 'resting:' || level.slot and heir.kind = 'executed'
-      and not heir.orphaned limit 1), level.slot)`;
+    select opening.trade_index from chain_events opening
+    where opening.chain = level.chain and opening.trader = level.trader and opening.order_key = 'resting:' || level.slot
+      and opening.kind = 'executed' and not opening.orphaned limit 1), level.slot)`;
 
 /** The levels of an order on open trades. One for several trades has its own id on the first, and outlives that trade on the others. */
 export const levelsOf = (oid: string): string => `

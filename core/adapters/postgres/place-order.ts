@@ -147,7 +147,7 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
       shareValues(
         record,
         oid,
-        record.levels.flatMap((level, at) => withJob(level, jobs[at])),
+        record.levels.map((level, at) => withJob(level, jobs[at])),
       ),
     );
   return { kind: 'placed', oid, orders, jobs };

@@ -187,7 +187,7 @@ function childOf(children: readonly Child[], { tradeIndex, kind, price }: Protec
   return isNearer && price.toString() === newest.stored && (newest.is_open || newest.held === null) ? newest : null;
 }
 
-/** A trade whose stop loss nobody set after its opening: only the contract can have moved it. */
+/** A trade whose stop loss was not edited after its opening: only the contract can have moved it. */
 const ONLY_MOVED = `(
     select positions.state from positions
     where positions.chain = :chain and positions.trader = :trader and positions.trade_index = chain_events.trade_index and not exists (
@@ -254,7 +254,7 @@ export const shareValues = (
 /** Whether an order of a bot has the level. */
 const IS_BOTS = `exists (select from exchange_orders o where o.chain = level.chain and o.oid = ${OWNER})`;
 
-/** A native order stays open while its level stands, whoever set it last: the contract does not tell. */
+/** A native order stays open while its level stands, also where a bot's order set the same price later: the contract does not record who set it. */
 export const SUCCESSORS = `
   select native.id, ${OWNER} as oid, level.seen_at as since from orders native
   join protections level on level.chain = native.chain and level.trader = native.trader

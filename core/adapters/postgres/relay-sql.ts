@@ -175,7 +175,7 @@ export const REOPEN = statement(`
  * another level of its order since, and an order gets its id back on one of several levels. `ended`: a table of jobs; `isTaken`: what gets
  * another owner in the same statement.
  */
-const givenBack = (ended: string, isTaken = 'false'): string => `lost as materialized (
+const givenBack = (ended: string, isTaken = 'false'): string => `failed as materialized (
     select id from ${ended} where state in ('refused', 'reverted', 'replaced')
   ), freed as materialized (
     select level.id, level.job, last.entry, last.seq, level.former, not exists (
@@ -183,10 +183,10 @@ const givenBack = (ended: string, isTaken = 'false'): string => `lost as materia
         and row_number() over (partition by last.entry ->> 'id' order by level.id) = 1 as is_free
     from protections level left join lateral (
       select entry, seq from jsonb_array_elements(level.former) with ordinality as item(entry, seq)
-      where not exists (select from lost where lost.id = (entry ->> 'job')::bigint) and not exists (
-        select from relay_jobs failed where failed.id = (entry ->> 'job')::bigint and failed.state in ('refused', 'reverted', 'replaced'))
+      where not exists (select from failed where failed.id = (entry ->> 'job')::bigint) and not exists (
+        select from relay_jobs earlier where earlier.id = (entry ->> 'job')::bigint and earlier.state in ('refused', 'reverted', 'replaced'))
       order by seq desc limit 1) last on true
-    where level.job is not null and level.job = any(array(select id from lost)) and not (${isTaken})
+    where level.job is not null and level.job = any(array(select id from failed)) and not (${isTaken})
   ), returned as (
     update protections level set id = case when is_free then (entry ->> 'id')::bigint else level.id end,
       set_by = case when is_free then (entry ->> 'set_by')::bigint else coalesce(entry ->> 'set_by', entry ->> 'id')::bigint end,

@@ -129,11 +129,11 @@ function ownFirst(context: TranslationContext, { changes, order: { size } }: Exc
   if (changes === undefined) return context;
   const own = context.trades.filter(({ tradeIndex }) => changes.trades.has(tradeIndex));
   const others = context.trades.filter((trade) => !own.includes(trade));
-  const bare = others.filter((trade) => trade[changes.kind] === 0n);
-  if (size === 0n) return { ...context, trades: [...own, ...bare] };
+  const withoutLevel = others.filter((trade) => trade[changes.kind] === 0n);
+  if (size === 0n) return { ...context, trades: [...own, ...withoutLevel] };
   const held = own.reduce((total, { sizeBase }) => total + sizeBase, 0n);
   if (size <= floorToLot(held, context.sizeStep)) return { ...context, trades: own };
-  return { ...context, trades: [...own, ...bare, ...others.filter((trade) => !bare.includes(trade))] };
+  return { ...context, trades: [...own, ...withoutLevel, ...others.filter((trade) => !withoutLevel.includes(trade))] };
 }
 
 const legsOf = (translation: Translation): readonly Leg[] => (translation.kind === 'legs' ? translation.legs : []);

@@ -86,7 +86,7 @@ async function place(
   const record: BotOrder = {
     ...recordOf(venue, caller, action, prepared),
     legs: legs.map(({ leg }) => legRecord(leg)),
-    ...(isOrder || continues !== undefined ? { oid: continues } : { levels: await levelsOf(gateway, venue, caller, prepared) }),
+    ...(isOrder || continues !== undefined ? { oid: continues } : { levels: await askedLevels(gateway, venue, caller, prepared) }),
     isContinued: continues !== undefined,
     children: childRecords(venue, caller, action, prepared),
   };
@@ -221,7 +221,7 @@ export function childRecords(
 }
 
 /** The levels of an order that is nothing else. They are its own once it is stored: one that is not leaves them to the order before it. */
-async function levelsOf(
+async function askedLevels(
   { store }: Gateway,
   { definition: { slug }, feed }: Venue,
   { trader }: AgentCaller,
