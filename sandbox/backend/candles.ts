@@ -39,7 +39,8 @@ const PAST = 1_000_000;
  */
 export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOptions): CandleBook {
   const noise = createNoise(walk.seed);
-  const beganAt = floorTo(clock.now(), MINUTE_MS);
+  const now = clock.now();
+  const beganAt = floorTo(now, MINUTE_MS);
   const firstPrices = walk.prices();
   const pasts = new Map<number, Past>();
   const lives = new Map<number, Candle[]>();
@@ -61,6 +62,8 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
     if (live.length > KEPT_MINUTES) live.splice(0, DAY_MINUTES);
   };
 
+  // The first tick may come in a later minute.
+  for (const [pairIndex, price] of firstPrices) if (isOpen(pairIndex, now)) record(pairIndex, price, now);
   const unsubscribe: Cancel = walk.onTick(({ pairIndex, price, at }) => record(pairIndex, price, at));
 
   const pastSince = (pairIndex: number, from: number): readonly PackedCandles[] => {
@@ -82,9 +85,9 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
       return merge(minutes(pairIndex, floorTo(from, size), to), size);
     },
     today(pairIndex) {
-      const now = clock.now();
       const dayMs = DAY_MINUTES * MINUTE_MS;
-      return merge(between(lives.get(pairIndex) ?? [], floorTo(now, dayMs), now + 1), dayMs).at(-1) ?? null;
+      const at = clock.now();
+      return merge(between(lives.get(pairIndex) ?? [], floorTo(at, dayMs), at + 1), dayMs).at(-1) ?? null;
     },
     stop: unsubscribe,
   };

@@ -8,8 +8,7 @@ const [BTC, EUR] = [0, 9];
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
 
-const opened = (seed = 'a'): { book: CandleBook; walk: PriceWalk; clock: ManualClock } => {
-  const clock = createManualClock();
+const opened = (seed = 'a', clock = createManualClock()): { book: CandleBook; walk: PriceWalk; clock: ManualClock } => {
   const hours = createMarketHours({ markets: SANDBOX_MARKETS, clock });
   const walk = createPriceWalk({ seed, markets: SANDBOX_MARKETS, clock, isOpen: hours.isOpen });
   const book = createCandleBook({ walk, markets: SANDBOX_MARKETS, clock, isOpen: hours.isOpen });
@@ -49,6 +48,16 @@ describe('the candles', () => {
     expect(first?.high).toBe(seen.reduce((a, b) => (a > b ? a : b)));
     expect(first?.low).toBe(seen.reduce((a, b) => (a < b ? a : b)));
     expect(second?.open).toBe(first?.close);
+  });
+
+  it('have the minute in which the walk began, even if the first tick comes later', () => {
+    const minute = Date.UTC(2026, 0, 6, 15);
+    const { book, clock, walk } = opened('a', createManualClock(minute + MINUTE - 1));
+    const price = walk.price(BTC);
+    clock.advance(MINUTE);
+    const found = book.read({ pairIndex: BTC, from: minute - MINUTE, to: minute + 2 * MINUTE, resolution: 1 });
+    expect(found.map(({ time }) => time)).toEqual([minute - MINUTE, minute, minute + MINUTE]);
+    expect(found[1]).toMatchObject({ open: price, close: price });
   });
 
   it('of a coarser interval are made of the finer ones', () => {
