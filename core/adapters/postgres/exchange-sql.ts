@@ -1,5 +1,6 @@
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { NOW_MS } from './migrations/migration.js';
+import { IS_OWNER, IS_SET, isGood, levelsOf, rowsOf } from './level-sql.js';
 import { statement } from './statement.js';
 import type { TraderFacts } from '../../ports/stores/exchange.js';
 import { readPosition } from './tracking-rows.js';
@@ -15,8 +16,12 @@ const UNDER_WAY = `relay_jobs
   and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
   and trader = cast(:trader as text) and order_id is null and purpose = 'action'`;
 
-export const AWAITED_JOBS = `
-  select parent, (context->>'item')::integer as item from ${UNDER_WAY} and context->>'kind' in ('order', 'child')`;
+const awaitedJobs = (columns: string): string => `
+  select ${columns} from ${UNDER_WAY} and context->>'kind' in ('order', 'child')`;
+
+const AWAITED_JOBS = awaitedJobs("parent, (context->>'item')::integer as item");
+/** With the newest of each, if it sets a level in several transactions. */
+export const AWAITED_WITH_JOBS = `${awaitedJobs("parent, (context->>'item')::integer as item, max(id) as job")} group by 1, 2`;
 
 export const AWAITED = statement(AWAITED_JOBS);
 
@@ -29,37 +34,15 @@ const HAS_LIVE_LEG = `exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id
     where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
 
-/** The order that has a level. */
-export const OWNER = 'coalesce(level.set_by, level.id)';
-
-/** The index of a level's trade: that of the position once its resting order was filled. */
-export const PLACE = `coalesce((
-    select opening.trade_index from chain_events opening
-    where opening.chain = level.chain and opening.trader = level.trader and opening.order_key = 'resting:' || level.slot
-      and opening.kind = 'executed' and not opening.orphaned limit 1), level.slot)`;
-
-/** The levels of an order on open trades. One for several trades has its own id on the first, and outlives that trade on the others. */
-export const levelsOf = (oid: string): string => `
-  protections level join positions on positions.chain = level.chain and positions.trader = level.trader and positions.is_open
-    and positions.trade_index = ${PLACE}
-  where (level.id = ${oid} and level.set_by is null or level.set_by = ${oid})`;
-
-/**
- * Whether a level of an order stands: its trade has exactly that price, and not from a native order that set the same price later. Cancels,
- * statuses, the search by cloid and the check of new cloids all depend on this.
- */
-export const IS_SET = `(positions.state -> level.kind ->> '$n')::numeric = level.price and not exists (
-    select from orders native where native.chain = level.chain and native.trader = level.trader
-      and native.order_key = level.kind || ':' || positions.trade_index and (native.state -> 'price' ->> '$n')::numeric = level.price
-      and (native.state ->> 'createdAt')::bigint > level.seen_at)`;
+const ROWS_OF_O = { chain: 'o.chain', trader: 'o.trader', oid: 'o.oid' };
 
 /** A position may have had the level from a native order, whose id the bot was given. */
-const IS_ON_POSITION = `(exists (select from ${levelsOf('o.oid')} and ${IS_SET})
+const IS_ON_POSITION = `(exists (select from ${levelsOf(ROWS_OF_O)} and ${IS_SET})
     or exists (select from orders native where native.id = o.oid and native.status = 'open'))`;
 
 /** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
 const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
-    select from orders parent join protections level on level.id = o.oid
+    select from orders parent join level_owners level on ${rowsOf(ROWS_OF_O)} and ${IS_OWNER}
     where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
 
 export const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
@@ -80,17 +63,19 @@ const ofCloid = (isFirst: string, limit: number): string => {
 export const FIRST_OF_CLOID = ofCloid(STANDS, 5);
 export const BEST_OF_CLOID = ofCloid(`(${STANDS} or ${IS_AWAITED})`, 1);
 
+const IS_NUMBERED = `exists (select from level_owners level where ${rowsOf(ROWS_OF_O)} and ${isGood('level')})`;
+
 /** A TP/SL without a number, while its order had another of the kind: a change that was not made, or not yet. */
 const IS_NOT_MADE = `exists (
-    select from exchange_orders sibling join protections held on held.id = sibling.oid
-    where sibling.chain = o.chain and sibling.parent_order = o.parent_order and held.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
+    select from exchange_orders sibling join level_owners level on ${rowsOf({ ...ROWS_OF_O, oid: 'sibling.oid' })} and ${isGood('level')}
+    where sibling.chain = o.chain and sibling.parent_order = o.parent_order and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
 
 /** A TP/SL on a position that was not numbered yet. With a number the level is another order's. */
-const IS_UNNUMBERED = `o.parent_order is not null and not exists (select from protections level where level.id = o.oid) and not ${IS_NOT_MADE} and exists (
+const IS_UNNUMBERED = `o.parent_order is not null and not ${IS_NUMBERED} and not ${IS_NOT_MADE} and exists (
       select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
         and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint
       where parent.id = o.parent_order and not exists (
-        select from protections level where level.chain = o.chain and level.trader = o.trader
+        select from level_owners level where level.chain = o.chain and level.trader = o.trader and ${isGood('level')}
           and level.slot in (positions.trade_index, substring(parent.order_key from '^resting:(.*)$')::bigint)
           and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl'
           and level.price = (positions.state -> level.kind ->> '$n')::numeric))`;
@@ -102,9 +87,9 @@ export const LIVE_CLOIDS = statement(`
   and (${HAS_LIVE_LEG}
   or o.manner = 'protection' and (
     ${IS_ON_POSITION}
-    or exists (select from orders parent left join protections level on level.id = o.oid
+    or exists (select from orders parent left join level_owners level on ${rowsOf(ROWS_OF_O)} and ${IS_OWNER}
       where parent.id = o.parent_order and parent.is_live
-        and (parent.status <> 'open' or level.id is null and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
+        and (parent.status <> 'open' or not ${IS_NUMBERED} and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
     or ${IS_UNNUMBERED}
     or ${IS_AWAITED}))`);
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { Notice, NotificationStore } from '../../ports/stores/notifications.js';
+import { IS_OWNER, rowsOf } from './level-sql.js';
 import type { Address } from '../../types.js';
 
 interface NoticeRow {
@@ -21,17 +22,20 @@ interface MovedRow {
 
 const units = (path: string): string => `(event -> ${path} ->> '$n')::numeric`;
 
-/** A stop loss is set by an edit of its trade or with its opening execution; a trade opened by a resting order has another index. */
+/**
+ * A stop loss is set by an edit of its trade or with its opening execution; a trade opened by a resting order has another index. One that
+ * was moved on several trades, or several times, is listed once, as it was moved last.
+ */
 const MOVED_STOPS = `
   with stops as (
     select stop.oid, stop.pair_index, stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked, level.price, level.slot
-    from exchange_orders stop join protections level on level.id = stop.oid
+    from exchange_orders stop join level_owners level on ${rowsOf({ chain: 'stop.chain', trader: 'stop.trader', oid: 'stop.oid' })}
     where stop.chain = :chain and stop.trader = :trader and stop.manner = 'protection' and level.kind = 'sl'
       and stop.terms -> 'order' -> 'style' ->> 'tpsl' = 'sl'
-      and level.price <> (stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n')::numeric
+      and level.price <> (stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n')::numeric and ${IS_OWNER}
     order by stop.oid desc limit :limit
   )
-  select oid, pair_index, asked, price::text as kept, stood.at from stops cross join lateral (
+  select distinct on (oid) oid, pair_index, asked, price::text as kept, stood.at from stops cross join lateral (
     select (event -> 'place' ->> 'at')::bigint as at from chain_events
     where chain = :chain and trader = :trader and not orphaned
       and (trade_index = slot or trade_index = (
@@ -42,7 +46,7 @@ const MOVED_STOPS = `
         or kind = 'executed' and ${units(`'after' -> 'sl'`)} = price)
     order by block_number, log_index limit 1
   ) stood
-  order by oid desc`;
+  order by oid desc, stood.at desc`;
 
 interface DelegateRow {
   readonly chain: string;

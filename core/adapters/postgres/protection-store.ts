@@ -1,11 +1,12 @@
 import type { Knex } from 'knex';
-import { AWAITED_JOBS, IS_AWAITED, IS_SET, levelsOf, OWNER, PLACE } from './exchange-sql.js';
+import { AWAITED_WITH_JOBS, IS_AWAITED } from './exchange-sql.js';
+import { copyTo, IS_OWNER, IS_SET, isGood, levelsOf, PLACE, rowsOf, slotOf } from './level-sql.js';
 import { levelKey } from '../../domain/order-machine.js';
 import type { KnownProtection, PastProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { ExchangeRecord } from '../../ports/stores/exchange.js';
 import type { Address } from '../../types.js';
-import type { Values } from './statement.js';
+import { askAll, lock, statement, type Values } from './statement.js';
 
 interface Row {
   id: bigint;
@@ -29,7 +30,7 @@ const ORIGINS = `
   where chain = :chain and trader = :trader and trade_index = any(:indices) and kind = 'executed' and order_key like 'resting:%'
     and not orphaned`;
 
-const PLACED = `select ${OWNER} as id, level.kind, level.price::text, level.seen_at, ${PLACE} as place`;
+const PLACED = `level.owner as id, level.kind, level.price::text, level.seen_at, ${PLACE} as place`;
 /** When a native order set the same price later. Read from its events, because an order that is over is not found by its trade. */
 const TAKEN_OVER_AT = `(
     select min((taken.event -> 'place' ->> 'at')::bigint) from chain_events taken join orders native on native.id = taken.order_id
@@ -41,19 +42,24 @@ const PAST = `${PLACED}, exists (
     select from positions where positions.chain = level.chain and positions.trader = level.trader and positions.is_open
       and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set, ${TAKEN_OVER_AT} as taken_over_at`;
 
+const OWN = { chain: ':chain', trader: ':trader', oid: ':id' };
+
 export const LISTED = `
-  ${PAST} from (select * from protections where chain = :chain and trader = :trader order by id desc limit :limit) level
-  order by level.id desc`;
+  select ${PAST} from level_owners level
+  where level.chain = :chain and level.trader = :trader and ${IS_OWNER} and level.owner = any(array(
+    select distinct level.owner from level_owners level
+    where level.chain = :chain and level.trader = :trader and ${IS_OWNER} order by level.owner desc limit :limit))
+  order by level.owner desc, level.slot, level.id desc`;
 
 export const EVER_OF = `
-  ${PAST} from protections level
-  where level.chain = :chain and level.trader = :trader and (level.id = :id and level.set_by is null or level.set_by = :id)
-  order by level.set_by nulls first, level.id`;
+  select ${PAST} from level_owners level where ${rowsOf(OWN)} and ${IS_OWNER}
+  order by level.slot, level.id desc`;
 
+/** The contract may move a stop loss while its order is under way: then its trade has it at either price. */
 export const STANDING = `
-  ${PLACED}, true as is_set, null as taken_over_at from ${levelsOf(':id')} and level.chain = :chain and level.trader = :trader and (${IS_SET}
+  select distinct on (place, level.kind) ${PLACED}, true as is_set, null as taken_over_at from ${levelsOf(OWN)} and (${IS_SET}
     or exists (select from exchange_orders o where o.chain = :chain and o.oid = :id and ${IS_AWAITED}))
-  order by place`;
+  order by place, level.kind, (${IS_SET}) desc, level.id`;
 
 export function createProtectionStore(db: Knex): ProtectionStore {
   const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
@@ -88,9 +94,9 @@ export function createProtectionStore(db: Knex): ProtectionStore {
   const childrenAt = (chain: ChainSlug, trader: Address, indices: readonly number[]): Promise<Child[]> =>
     rows<Child>(CHILDREN, { chain, trader, indices, keys: indices.map((index) => `resting:${index}`) });
 
-  const add = async (row: object): Promise<void> => {
-    // A concurrent request may insert the same TP/SL or use the same id.
-    await db('protections').insert(row).onConflict().ignore();
+  /** Under a lock, because a concurrent request may number the same TP/SL. */
+  const add = async (row: NewOwner): Promise<void> => {
+    await askAll(db, [lock(`levels of ${row.trader} on ${row.chain}`), { asked: ADD, values: { ...row } }]);
   };
 
   return {
@@ -118,8 +124,8 @@ export function createProtectionStore(db: Knex): ProtectionStore {
         );
         for (const { protection, row, price } of missing) {
           const child = childOf(children, protection);
-          if (child === null) await add({ ...row, price, seen_at: at });
-          else if (child.held === null) await add({ ...row, id: child.oid, price, seen_at: child.created_at });
+          if (child === null) await add({ ...row, price, owner: null, job: null, seenAt: at });
+          else if (!child.is_held) await add({ ...row, price, owner: child.oid, job: child.job, seenAt: Number(child.created_at) });
           // The contract moved the stop loss when its order was filled: it stays the same order.
           else await rows(MOVE, { chain, trader, id: child.oid, price });
         }
@@ -165,10 +171,10 @@ interface Child {
   /** Its price on chain when the position was opened, or where the contract moved it since; before that, its current one. */
   readonly stored: string | null;
   readonly is_open: boolean;
-  /** The price under which its id is stored already. */
-  readonly held: string | null;
-  /** The change that sets it is under way. */
-  readonly is_awaited: boolean;
+  /** It has a level already, at this price or another. */
+  readonly is_held: boolean;
+  /** The change that sets it, while it is under way. */
+  readonly job: bigint | null;
 }
 
 /**
@@ -177,14 +183,14 @@ interface Child {
  */
 function childOf(children: readonly Child[], { tradeIndex, kind, price }: Protection): Child | null {
   const own = children.filter((child) => Number(child.place) === tradeIndex && child.kind === kind);
-  const isNumbered = own.some(({ held }) => held !== null);
-  const newest = own.find(({ held, is_awaited }) => held !== null || is_awaited || !isNumbered);
+  const isNumbered = own.some(({ is_held }) => is_held);
+  const newest = own.find(({ is_held, job }) => is_held || job !== null || !isNumbered);
   if (newest === undefined) return null;
   const asked = BigInt(newest.asked);
   if (price === asked) return newest;
   const isNearer = kind === 'sl' && (newest.long ? price > asked : price < asked);
   // On a resting order a stored id keeps its price: a nearer price was set by another client.
-  return isNearer && price.toString() === newest.stored && (newest.is_open || newest.held === null) ? newest : null;
+  return isNearer && price.toString() === newest.stored && (newest.is_open || !newest.is_held) ? newest : null;
 }
 
 /** A trade whose stop loss was not edited after its opening: only the contract can have moved it. */
@@ -205,37 +211,50 @@ const CHILDREN = `
   )
   select child.oid, child.terms -> 'order' -> 'style' ->> 'tpsl' as kind, child.created_at, parents.place,
     not (child.terms -> 'order' ->> 'isBuy')::boolean as long, child.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked,
-    (select price::text from protections where id = child.oid) as held, parents.is_open,
-    (child.action, child.item) in (${AWAITED_JOBS}) as is_awaited,
+    exists (select from level_owners level where ${rowsOf({ ...OWN, oid: 'child.oid' })} and ${isGood('level')}) as is_held, parents.is_open,
+    awaited.job,
     parents.stored -> (child.terms -> 'order' -> 'style' ->> 'tpsl') ->> '$n' as stored
   from parents join exchange_orders child on child.chain = :chain and child.parent_order = parents.id
+  left join (${AWAITED_WITH_JOBS}) awaited on awaited.parent = child.action and awaited.item = child.item
   order by child.oid desc`;
 
-const MOVE = 'update protections set price = :price where chain = :chain and trader = :trader and id = :id returning id';
+const MOVE = copyTo(rowsOf(OWN), 'cast(:price as numeric)');
+
+/** One that no order of a bot has. */
+interface NewOwner {
+  readonly chain: ChainSlug;
+  readonly trader: Address;
+  readonly slot: number;
+  readonly kind: Protection['kind'];
+  readonly price: string;
+  /** Null: it gets a number of its own. */
+  readonly owner: bigint | null;
+  readonly job: bigint | null;
+  readonly seenAt: number;
+}
+
+const ADD = statement(`
+  insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+  select cast(:chain as text), cast(:trader as text), cast(:slot as bigint), cast(:kind as text), cast(:price as numeric),
+    coalesce(cast(:owner as bigint), nextval('entity_ids')), cast(:job as bigint), cast(:seenAt as bigint)
+  where not exists (
+    select from level_owners level where level.chain = cast(:chain as text) and level.trader = cast(:trader as text)
+      and level.slot = cast(:slot as bigint) and level.kind = cast(:kind as text) and level.price = cast(:price as numeric) and ${isGood('level')})
+  on conflict do nothing`);
 
 const HOLDERS = `
   select id, order_key, state -> 'price' ->> '$n' as price, (state ->> 'createdAt')::bigint as seen_at from orders
   where chain = :chain and trader = :trader and order_key = any(cast(:keys as text[]))`;
 
-/** The index under which the levels of a trade are stored. */
-const slotOf = (tradeIndex: string): string => `coalesce((
-    select substring(order_key from 9)::bigint from chain_events
-    where chain = :chain and trader = :trader and trade_index = ${tradeIndex} and kind = 'executed' and order_key like 'resting:%'
-      and not orphaned limit 1), ${tradeIndex})`;
-
 /**
- * Gives an order its levels, which an earlier order may have had: the first gets the order's id. Runs in the transaction that stores the
- * order, so that one that is not stored takes nothing.
+ * Gives an order its levels, which an earlier order may have had. Runs in the transaction that stores the order, so that one that is not
+ * stored takes nothing.
  */
 export const SHARE = `
-  insert into protections as level (id, chain, trader, slot, kind, price, seen_at, set_by, job)
-  select case when shared.is_first then cast(:oid as bigint) else nextval('entity_ids') end, cast(:chain as text), cast(:trader as text),
-    ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:at as bigint), case when not shared.is_first then cast(:oid as bigint) end, shared.job
-  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric, is_first boolean, job bigint)
-  on conflict (chain, trader, slot, kind, price) do update set seen_at = excluded.seen_at, set_by = excluded.set_by,
-    id = case when excluded.set_by is null then excluded.id else level.id end, job = excluded.job,
-    former = case when exists (select from relay_jobs where relay_jobs.id = level.job and state <> 'mined') then coalesce(level.former, '[]')
-      else '[]' end || jsonb_build_object('id', level.id, 'set_by', level.set_by, 'seen_at', level.seen_at, 'job', level.job)`;
+  insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+  select cast(:chain as text), cast(:trader as text), ${slotOf('shared.trade_index')}, shared.kind, shared.price, cast(:oid as bigint), shared.job,
+    cast(:at as bigint)
+  from jsonb_to_recordset(cast(:levels as jsonb)) as shared(trade_index bigint, kind text, price numeric, job bigint)`;
 
 /** The values of `SHARE`. */
 export const shareValues = (
@@ -245,29 +264,27 @@ export const shareValues = (
 ): Values => ({
   ...{ chain, trader, oid, at: createdAt },
   levels: JSON.stringify(
-    levels.map(({ tradeIndex, kind, price, job }, at) => ({
-      ...{ trade_index: tradeIndex, kind, price: price.toString(), is_first: at === 0, job: job.toString() },
-    })),
+    levels.map(({ tradeIndex, kind, price, job }) => ({ trade_index: tradeIndex, kind, price: price.toString(), job: job.toString() })),
   ),
 });
 
 /** Whether an order of a bot has the level. */
-const IS_BOTS = `exists (select from exchange_orders o where o.chain = level.chain and o.oid = ${OWNER})`;
+const IS_BOTS = `exists (select from exchange_orders o where o.chain = level.chain and o.oid = level.owner)`;
 
 /** A native order stays open while its level stands, also where a bot's order set the same price later: the contract does not record who set it. */
 export const SUCCESSORS = `
-  select native.id, ${OWNER} as oid, level.seen_at as since from orders native
-  join protections level on level.chain = native.chain and level.trader = native.trader
+  select native.id, level.owner as oid, level.seen_at as since from orders native
+  join level_owners level on level.chain = native.chain and level.trader = native.trader
     and level.slot = ${slotOf("(native.state ->> 'tradeIndex')::bigint")}
     and level.kind = case native.state ->> 'type' when 'limit' then 'tp' when 'stop' then 'sl' end
     and level.price = (native.state -> 'price' ->> '$n')::numeric and level.seen_at >= (native.state ->> 'createdAt')::bigint
   where native.id = any(cast(:ids as bigint[])) and native.chain = :chain and native.trader = :trader
-    and native.state ->> 'action' = 'close' and ${OWNER} <> native.id and ${IS_BOTS}`;
+    and native.state ->> 'action' = 'close' and level.owner <> native.id and ${IS_BOTS} and ${IS_OWNER}`;
 
 const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
 const KNOWN = `
-  select ${OWNER} as id, slot, kind, price::text, seen_at, ${IS_BOTS} as is_bots from protections level
-  where chain = :chain and trader = :trader and slot = any(:slots)`;
+  select level.owner as id, slot, kind, price::text, seen_at, ${IS_BOTS} as is_bots from level_owners level
+  where chain = :chain and trader = :trader and slot = any(:slots) and ${IS_OWNER}`;
 
 const keyOf = ({ slot, kind, price }: { slot: number | bigint; kind: string; price: string }): string => `${slot}/${kind}/${price}`;

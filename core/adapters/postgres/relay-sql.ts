@@ -169,55 +169,18 @@ export const REOPEN = statement(`
   update relay_jobs set state = 'unknown', is_over = false, not_after = 0, accepted_at = null, refusal = null, note = 'its nonce is free again'
   where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`);
 
-/**
- * Gives the levels of jobs that failed back to the orders that had them before, without those that failed too; a level that none had is
- * forgotten. One that a later order took meanwhile is left, as that order has its former ones listed. An id may have been given to
- * another level of its order since, and an order gets its id back on one of several levels. `ended`: a table of jobs; `isTaken`: what gets
- * another owner in the same statement.
- */
-const givenBack = (ended: string, isTaken = 'false'): string => `failed as materialized (
-    select id from ${ended} where state in ('refused', 'reverted', 'replaced')
-  ), freed as materialized (
-    select level.id, level.job, last.entry, last.seq, level.former, not exists (
-        select from protections other where other.id = (last.entry ->> 'id')::bigint and other.id <> level.id)
-        and row_number() over (partition by last.entry ->> 'id' order by level.id) = 1 as is_free
-    from protections level left join lateral (
-      select entry, seq from jsonb_array_elements(level.former) with ordinality as item(entry, seq)
-      where not exists (select from failed where failed.id = (entry ->> 'job')::bigint) and not exists (
-        select from relay_jobs earlier where earlier.id = (entry ->> 'job')::bigint and earlier.state in ('refused', 'reverted', 'replaced'))
-      order by seq desc limit 1) last on true
-    where level.job is not null and level.job = any(array(select id from failed)) and not (${isTaken})
-  ), returned as (
-    update protections level set id = case when is_free then (entry ->> 'id')::bigint else level.id end,
-      set_by = case when is_free then (entry ->> 'set_by')::bigint else coalesce(entry ->> 'set_by', entry ->> 'id')::bigint end,
-      seen_at = (entry ->> 'seen_at')::bigint, job = (entry ->> 'job')::bigint, former = (
-        select jsonb_agg(earlier.entry order by earlier.seq) from jsonb_array_elements(freed.former) with ordinality as earlier(entry, seq)
-        where earlier.seq < freed.seq)
-    from freed where level.id = freed.id and ${isNamed('level.id', 'freed')} and level.job = freed.job and freed.entry is not null
-  ), forgotten as (
-    delete from protections level using freed
-    where level.id = freed.id and ${isNamed('level.id', 'freed')} and level.job = freed.job and freed.entry is null
-  )`;
-
 export const SET_STATE = statement(`
-  with ended as (
-    update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
+  update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
     accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
-    where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}
-  ), ${givenBack('ended')}
-  select * from ended`);
+  where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`);
 
 export const REFUSE = statement(`
-  with ended as (
-    update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
-    where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}
-  ), ${givenBack('ended')}
-  select * from ended`);
+  update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
+  where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
 
 /**
  * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
- * same price before, under the number of an earlier order. A change that never gets one was not made. After a reorganisation older
- * changes are settled again, and take nothing from later ones.
+ * same price before, under the number of an earlier order. A change that never gets one was not made.
  */
 export const SETTLE = statement(`
   with given as materialized (
@@ -227,25 +190,17 @@ export const SETTLE = statement(`
     where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
     returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}
   ), changes as (
-    select chain, trader, parent, (context ->> 'item')::integer as item, (context -> 'intent' ->> 'tradeIndex')::bigint as slot,
+    select id, chain, trader, parent, (context ->> 'item')::integer as item, (context -> 'intent' ->> 'tradeIndex')::bigint as slot,
       context -> 'level' ->> 'kind' as kind, (context -> 'level' -> 'price' ->> '$n')::numeric as price
-    from (select chain, trader, parent, context::jsonb from settled where state = 'mined') made where context ->> 'kind' = 'child'
-  ), held as materialized (
-    select changes.chain, changes.trader, child.oid as id, slot, kind, price, child.created_at, (
-      select level.id from protections level where level.chain = changes.chain and level.trader = changes.trader
-        and level.slot = changes.slot and level.kind = changes.kind and level.price = changes.price) as former
+    from (select id, chain, trader, parent, context::jsonb from settled where state = 'mined') made where context ->> 'kind' = 'child'
+  ), numbered as (
+    insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+    select changes.chain, changes.trader, slot, kind, price, child.oid, changes.id, child.created_at
     from changes cross join lateral (
       select oid, created_at from exchange_orders o
       where o.chain = changes.chain and o.action = changes.parent and o.item = changes.item and o.parent_order is not null limit 1) child
-  ), handed_over as (
-    update protections set id = held.id, set_by = null, seen_at = held.created_at, job = null, former = null from held
-    where protections.id = held.former and held.former < held.id and coalesce(protections.set_by, 0) < held.id
-      and protections.id = any(array(select former from held))
-      and not exists (select from protections own where own.id = held.id)
-  ), numbered as (
-    insert into protections (id, chain, trader, slot, kind, price, seen_at)
-    select id, chain, trader, slot, kind, price, created_at from held where former is null and price > 0 on conflict do nothing
-  ), ${givenBack('settled', 'level.id in (select former from held where former is not null)')}
+    where price > 0 on conflict do nothing
+  )
   select * from settled`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';

@@ -1,4 +1,5 @@
 import { ORDER_COLUMNS } from './tracking-rows.js';
+import { copyTo } from './level-sql.js';
 import { plannedAnew, statement } from './statement.js';
 
 /** Statements of the indexer. Lists are passed as one JSON document. */
@@ -75,28 +76,18 @@ export const SAVE_POSITIONS = statement(`
   )
   select id, trader, trade_index, state::text from changed union all select id, trader, trade_index, state::text from added`);
 
-const stopAt = (table: string, price: string): string =>
-  `${table}.chain = cast(:chain as text) and ${table}.trader = cast(:trader as text) and ${table}.kind = 'sl' and ${table}.price = cast(:${price} as numeric)`;
-
-/**
- * A level is stored under the index of the resting order that opened its trade. If another order had one at the new price before, that row
- * becomes a level of this order, and goes back with it if its transaction fails; one that was placed later is about to replace it, and
- * keeps its own.
- */
-export const MOVE_STOP = statement(`
-  with held as materialized (
-    select level.id, coalesce(level.set_by, level.id) as owner, level.seen_at, level.slot, level.job, level.former from protections level
-    where ${stopAt('level', 'from')} and level.slot = coalesce((
-      select substring(opened.order_key from 9)::bigint from chain_events opened
-      where opened.chain = cast(:chain as text) and opened.trader = cast(:trader as text) and opened.trade_index = cast(:tradeIndex as bigint)
-        and opened.kind = 'executed' and opened.order_key like 'resting:%' and (cast(:isUndone as boolean) or not opened.orphaned)
-      order by opened.orphaned, opened.id desc limit 1), cast(:tradeIndex as bigint))
-  ), handed_over as (
-    update protections level set set_by = nullif(held.owner, level.id), seen_at = held.seen_at, job = held.job, former = held.former from held
-    where ${stopAt('level', 'to')} and level.slot = held.slot and level.seen_at <= held.seen_at
-  )
-  update protections moved set price = cast(:to as numeric) from held
-  where moved.id = held.id and not exists (select from protections level where ${stopAt('level', 'to')} and level.slot = held.slot)`);
+/** A level is stored under the index of the resting order that opened its trade. */
+export const MOVE_STOP = statement(
+  copyTo(
+    `level.chain = cast(:chain as text) and level.trader = cast(:trader as text) and level.kind = 'sl' and level.price = cast(:from as numeric)
+      and level.slot = coalesce((
+        select substring(opened.order_key from 9)::bigint from chain_events opened
+        where opened.chain = cast(:chain as text) and opened.trader = cast(:trader as text) and opened.trade_index = cast(:tradeIndex as bigint)
+          and opened.kind = 'executed' and opened.order_key like 'resting:%' and (cast(:isUndone as boolean) or not opened.orphaned)
+        order by opened.orphaned, opened.id desc limit 1), cast(:tradeIndex as bigint))`,
+    'cast(:to as numeric)',
+  ),
+);
 
 export const NOTE_HASHES = statement(`
   insert into order_hashes (chain, order_id, hash, seen_at)

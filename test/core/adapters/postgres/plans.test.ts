@@ -54,8 +54,8 @@ const PAST = [
    select '${CHAIN}', 2 * ${ROWS} + n, '${MAKER}', '0xa', max(id), 0, 'the same', 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   `insert into exchange_legs (chain, oid, seq, role, order_id, size_base)
    select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
-  `insert into protections (chain, trader, slot, kind, price, seen_at, set_by, job)
-   select '${CHAIN}', '${TRADER}', n, 'sl', 1, n, case when n % 10 = 0 then n end, n from generate_series(1, ${ROWS}) n`,
+  `insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+   select '${CHAIN}', '${TRADER}', n - n % 10, 'sl', 1, n, n, n from generate_series(1, ${ROWS}) n`,
   `insert into positions (chain, trader, trade_index, is_open) select '${CHAIN}', '${TRADER}', n, n = ${ROWS} from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
    select '${CHAIN}', '0x' || n, '0xa', max(id), n * 1000, case when n % 2 = 0 then n end from relay_actions, generate_series(1, ${ROWS}) n group by n`,
@@ -147,7 +147,7 @@ describe('what is asked about the levels of an order', () => {
       ...values,
     } as never);
     const plan = rows.map((row) => row['QUERY PLAN']);
-    expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|protections|positions|chain_events|exchange_orders)/);
+    expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|level_owners|positions|chain_events|exchange_orders)/);
   });
 });
 
@@ -208,7 +208,7 @@ describe('what is prepared by its name, and planned once for all values', () => 
       plans
         .at(-1)
         ?.match(
-          /Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|protections|positions|scheduled_cancels|spend_reservations)|Gather/g,
+          /Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|level_owners|positions|scheduled_cancels|spend_reservations)|Gather/g,
         ),
     ).toBeNull();
   });
