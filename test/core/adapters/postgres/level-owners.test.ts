@@ -8,7 +8,7 @@ import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { storeAction } from '../../../harness/hyperliquid/store-action.js';
 
-/** Which order has a level after the transactions of later ones at the same price failed. */
+/** Which order has a level, after the transactions of later ones at the same price failed or were mined after all. */
 const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
 const CHAIN = 'base';
 
@@ -39,16 +39,16 @@ async function place(count = 1): Promise<Placed> {
     ...{ chain: CHAIN, signer: TRADER, trader: TRADER, envelope: '{}', actionHash: '0x', form: 'canonical', network: 'a' },
     ...{ nonce: BigInt(createdAt), receivedAt: createdAt },
   });
-  const levels = both().slice(0, count);
+  const wanted = levels(count);
   const request = { trader: TRADER, wallet: WALLET, purpose: 'action', parent: action.id, data: '0x', gas: 1n, notAfter: null } as const;
   const placed = await store.relay.placeAndQueue({
-    legs: levels.map((_, leg) => ({ draft: null, request: { ...request, context: { kind: 'order', item: 0, leg } } })),
+    legs: wanted.map((_, leg) => ({ draft: null, request: { ...request, context: { kind: 'order', item: 0, leg } } })),
     record: {
       ...{ chain: CHAIN, trader: TRADER, agent: WALLET, action: action.id, item: 0, cloid: null, pairIndex: 0, manner: 'protection' },
       order: { isBuy: false, limit: 55n, size: 1n, reduceOnly: true, style: { kind: 'trigger', trigger: 55n, tpsl: 'sl' } },
       wire: { limitPx: '55', sz: '1', tif: null, triggerPx: '55', isMarket: true, tpsl: 'sl' },
-      ...{ createdAt, levels, isContinued: false, children: [] },
-      legs: levels.map(({ tradeIndex }) => ({ role: 'protect', tradeIndex, sizeBase: 1n })),
+      ...{ createdAt, levels: wanted, isContinued: false, children: [] },
+      legs: wanted.map(({ tradeIndex }) => ({ role: 'protect', tradeIndex, sizeBase: 1n })),
     },
   });
   if (placed.kind !== 'placed') throw new Error('not placed');
@@ -56,6 +56,7 @@ async function place(count = 1): Promise<Placed> {
 }
 
 const both = (): Protection[] => [trade, trade + 1].map((tradeIndex) => ({ tradeIndex, kind: 'sl', price: 55n }));
+const levels = (count: number): Protection[] => both().slice(0, count);
 const owners = async () => (await store.facade.protections.identify(CHAIN, TRADER, both(), clock)).map(({ id }) => id);
 const refuse = ({ jobs }: Placed) =>
   Promise.all(jobs.map((id) => store.relay.refuse(CHAIN, id, { reason: 'policy', note: 'it was refused' })));
@@ -66,6 +67,14 @@ const settle = (state: Settled['state'], ...orders: readonly Placed[]) => {
     orders.flatMap(({ jobs }) => jobs.map((id) => ({ id, state, mined }))),
   );
 };
+
+const move = (from: bigint, to: bigint) =>
+  store.tracking.change(CHAIN, (unit) => {
+    unit.moveStops([{ trader: TRADER, tradeIndex: trade, from, to }]);
+    return Promise.resolve();
+  });
+const ownerAt = async (price: bigint) =>
+  (await store.facade.protections.identify(CHAIN, TRADER, [{ tradeIndex: trade, kind: 'sl', price }], clock))[0]?.id;
 
 async function placeMined(count = 1): Promise<Placed> {
   const placed = await place(count);
@@ -119,15 +128,74 @@ it('one that a mined one replaced stays without, also when a third fails', async
   expect(await store.facade.protections.everOf(CHAIN, TRADER, x.oid)).toEqual([]);
 });
 
-describe('where the contract moves a stop loss to a price at which another one stood', () => {
-  const move = (from: bigint, to: bigint) =>
-    store.tracking.change(CHAIN, (unit) => {
-      unit.moveStops([{ trader: TRADER, tradeIndex: trade, from, to }]);
-      return Promise.resolve();
-    });
-  const ownerAt = async (price: bigint) =>
-    (await store.facade.protections.identify(CHAIN, TRADER, [{ tradeIndex: trade, kind: 'sl', price }], clock))[0]?.id;
+describe('a transaction that is settled again after a reorganisation', () => {
+  it.each([
+    ['one trade', 1],
+    ['two trades', 2],
+  ])('sets the level for its order whenever it is mined, and for the order before it whenever it fails: %s', async (_name, count) => {
+    const x = await placeMined(count);
+    const z = await place(count);
+    const had = async () => (await owners()).slice(0, count);
+    const all = ({ oid }: Placed) => levels(count).map(() => oid);
+    for (const state of ['reverted', 'mined', 'replaced', 'mined', 'reverted', 'mined'] as const) {
+      await settle(state, z);
+      const [owner, other] = state === 'mined' ? [z, x] : [x, z];
+      expect(await had()).toEqual(all(owner));
+      expect(await store.facade.protections.everOf(CHAIN, TRADER, owner.oid)).toHaveLength(count);
+      expect(await store.facade.protections.everOf(CHAIN, TRADER, other.oid)).toEqual([]);
+    }
+  });
 
+  it('has the level where none had it, though it was listed under another number meanwhile', async () => {
+    const z = await place();
+    await settle('reverted', z);
+    const [number] = await owners();
+    expect(number).not.toBe(z.oid);
+    await settle('mined', z);
+    expect((await owners())[0]).toBe(z.oid);
+    await settle('reverted', z);
+    expect((await owners())[0]).toBe(number);
+  });
+
+  it('takes nothing from a later one', async () => {
+    await placeMined();
+    const z = await place();
+    await settle('reverted', z);
+    const w = await placeMined();
+    await settle('mined', z);
+    expect((await owners())[0]).toBe(w.oid);
+    await settle('reverted', w);
+    expect((await owners())[0]).toBe(z.oid);
+  });
+
+  it('has the level also at the price to which the contract moved it meanwhile', async () => {
+    const x = await placeMined();
+    const z = await place();
+    await settle('reverted', z);
+    await move(55n, 60n);
+    expect(await ownerAt(60n)).toBe(x.oid);
+    await settle('mined', z);
+    expect([await ownerAt(55n), await ownerAt(60n)]).toEqual([z.oid, z.oid]);
+  });
+
+  it('whose nonce is free again has nothing, unless it is mined after all', async () => {
+    const x = await placeMined();
+    const z = await place();
+    const [numbered] = await store.relay.assignNonces(CHAIN, WALLET, z.jobs, 0);
+    await store.relay.setState(CHAIN, z.jobs[0] ?? 0n, 'refused', clock, 'it was refused', 'policy');
+    await store.relay.fillGap(CHAIN, WALLET, numbered?.nonce ?? -1, 1n, clock);
+    expect((await owners())[0]).toBe(x.oid);
+    await settle('mined', z);
+    expect((await owners())[0]).toBe(z.oid);
+  });
+});
+
+it('two that list a level at once give it one number', async () => {
+  const found = await Promise.all([1, 2, 3, 4].map(owners));
+  expect(new Set(found.map(String)).size).toBe(1);
+});
+
+describe('where the contract moves a stop loss to a price at which another one stood', () => {
   it('an order that is refused later gives it back with what it took', async () => {
     await placeMined();
     await move(55n, 60n);
