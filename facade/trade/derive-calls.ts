@@ -4,7 +4,7 @@ import { indexOf } from '../../core/trading/find-order.js';
 import type { KnownOrder } from '../../core/ports/stores/orders.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
-import { childPlace, findTarget, isAwaited, type OrderName, type Target } from './plan/find-target.js';
+import { findTarget, isAwaited, isOfLevel, type OrderName, type Target } from './plan/find-target.js';
 import { encodeIntent } from '../../core/trading/encode-intent.js';
 import type { AmendIntent, Intent } from '../../core/domain/intent.js';
 import { leverageForMargin, MAX_SLIPPAGE_P, wantedClosingSlippage, translateOrder } from '../../core/domain/relay/translate-order.js';
@@ -213,7 +213,7 @@ async function areTradesOf(
   });
 }
 
-/** Whether the trade was opened by, or got its level from, the bot's order of this action. */
+/** Whether the trade was opened by, or has its level from, the bot's order of this action. */
 async function guards(
   store: Store,
   definition: Definition,
@@ -223,13 +223,14 @@ async function guards(
   const { slug: chain } = definition;
   const record = await store.exchange.find(chain, trader, oid);
   if (record?.action !== id || record.item !== item) return false;
-  if (record.parentOrder != null) {
-    const place = await childPlace({ store }, { definition }, trader, record);
-    return place.kind === 'position' && place.level.tradeIndex === tradeIndex;
-  }
+  const hasLevel = async (): Promise<boolean> => {
+    const target = await findTarget({ store }, { definition }, { trader }, { oid });
+    return target?.protections.some((level) => level.tradeIndex === tradeIndex) === true;
+  };
+  if (record.parentOrder != null) return hasLevel();
   // A change to an order that is no child and not reduce-only opens a position, and has no level.
   if (action.type !== 'order' && orderOf(action, item)?.r !== true) return false;
-  if (record.legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex)) return true;
+  if (isOfLevel(record, tradeIndex)) return hasLevel();
   const ids = record.legs.flatMap(({ role, orderId }) => (role === 'open' && orderId !== null ? [orderId] : []));
   const opened = await Promise.all(ids.map((orderId) => store.orders.find(chain, trader, orderId)));
   return opened.some((known) => known?.order.fill?.tradeIndex === tradeIndex);

@@ -255,7 +255,7 @@ describe('a change of a stop loss that is mined and not indexed yet', () => {
       await database.query('select from chain_cursors for update'); // so that no block is indexed
       changing = bot.send(modify(child, stop('44000', { c })));
       await eventually(
-        () => database.query(`select from protections join exchange_orders on oid = id where cloid = $1`, [c]),
+        () => database.query(`select from level_owners join exchange_orders on oid = owner where cloid = $1`, [c]),
         ({ rowCount }) => rowCount === 1,
       );
       expect(await statusOf(bot, c)).toMatchObject({ status: 'open', order: { cloid: c } });
@@ -301,8 +301,12 @@ describe('a mined change of a stop loss at the price of a level that an order fo
       bot.address,
     ]);
     const jobs = await Promise.all(rows.map(({ id }) => relay.job(FACADE_CHAIN, BigInt(id))));
-    // As where the level stood at the price before the change was settled.
-    await database.query('update protections set id = -id, set_by = id + $2::bigint where id = $1', [changed, by]);
+    // As where another order set the level at the price too.
+    await database.query(
+      `insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+       select chain, trader, slot, kind, price, owner + $2::bigint, job + $2::bigint, seen_at from level_owners where owner = $1`,
+      [changed, by],
+    );
     await relay.settle(
       FACADE_CHAIN,
       jobs.flatMap((job) => (job?.mined ? [{ id: job.id, state: 'mined' as const, mined: job.mined }] : [])),

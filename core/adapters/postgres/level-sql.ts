@@ -11,15 +11,25 @@ export const isGood = (row: string): string => `not ${hasFailed(`${row}.job`)}`;
 /** The later transaction has a level before the earlier one, and any transaction before what was only seen on chain. */
 const NEWEST_FIRST = (row: string): string => `${row}.job desc nulls last, ${row}.owner desc`;
 
+/** The newest row of the level of `level`, of those for which this holds. */
+const newestOf = (isCounted: string): string => `level_owners newest
+    where newest.chain = level.chain and newest.trader = level.trader and newest.slot = level.slot and newest.kind = level.kind
+      and newest.price = level.price and ${isCounted}
+    order by ${NEWEST_FIRST('newest')} limit 1`;
+
 /**
  * Whether a row of `level_owners` is the one that has its level: the newest whose transaction did not fail. It is decided with each look and
  * never stored, because after a reorganisation a transaction that failed may be mined, and one that was mined may fail.
  */
-export const IS_OWNER = `level.id = (
-    select newest.id from level_owners newest
-    where newest.chain = level.chain and newest.trader = level.trader and newest.slot = level.slot and newest.kind = level.kind
-      and newest.price = level.price and ${isGood('newest')}
-    order by ${NEWEST_FIRST('newest')} limit 1)`;
+export const IS_OWNER = `level.id = (select newest.id from ${newestOf(isGood('newest'))})`;
+
+/** The order that has the level of `level`. */
+export const OWNER = `(select newest.owner from ${newestOf(isGood('newest'))})`;
+
+/** Whether a row is the newest whose transaction was mined: it has its level, or has it again if all that are under way fail. */
+export const IS_NEWEST_MINED = `level.id = (select newest.id from ${newestOf(
+  `(newest.job is null or exists (select from relay_jobs sent where sent.id = newest.job and sent.state = 'mined'))`,
+)})`;
 
 /** The index of a level's trade: that of the position once its resting order was filled. */
 export const PLACE = `coalesce((
@@ -43,11 +53,14 @@ interface OrderRef {
   readonly oid: string;
 }
 
-/** The levels that an order has on open trades. */
-export const levelsOf = (order: OrderRef): string => `
+/** The rows of an order for open trades. */
+export const onTrades = (order: OrderRef): string => `
   level_owners level join positions on positions.chain = level.chain and positions.trader = level.trader and positions.is_open
     and positions.trade_index = ${PLACE}
-  where ${rowsOf(order)} and ${IS_OWNER}`;
+  where ${rowsOf(order)}`;
+
+/** The levels that an order has on open trades. */
+export const levelsOf = (order: OrderRef): string => `${onTrades(order)} and ${IS_OWNER}`;
 
 /**
  * Whether a level of an order stands: its trade has exactly that price, and not from a native order that set the same price later. Cancels,

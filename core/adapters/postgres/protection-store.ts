@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import { AWAITED_WITH_JOBS, IS_AWAITED } from './exchange-sql.js';
-import { copyTo, IS_OWNER, IS_SET, isGood, levelsOf, PLACE, rowsOf, slotOf } from './level-sql.js';
+import { copyTo, IS_NEWEST_MINED, IS_OWNER, IS_SET, isGood, levelsOf, onTrades, OWNER, PLACE, rowsOf, slotOf } from './level-sql.js';
 import { levelKey } from '../../domain/order-machine.js';
 import type { KnownProtection, PastProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
 import type { ChainSlug } from '../../chains/chains.js';
@@ -60,6 +60,11 @@ export const STANDING = `
   select distinct on (place, level.kind) ${PLACED}, true as is_set, null as taken_over_at from ${levelsOf(OWN)} and (${IS_SET}
     or exists (select from exchange_orders o where o.chain = :chain and o.oid = :id and ${IS_AWAITED}))
   order by place, level.kind, (${IS_SET}) desc, level.id`;
+
+export const IS_CONTESTED = `
+  select exists (
+    select from ${onTrades(OWN)} and ${IS_SET} and ${IS_NEWEST_MINED}
+      and exists (select from exchange_orders o where o.chain = :chain and o.oid = ${OWNER} and o.oid <> :id and ${IS_AWAITED})) as is_contested`;
 
 export function createProtectionStore(db: Knex): ProtectionStore {
   const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
@@ -145,6 +150,8 @@ export function createProtectionStore(db: Knex): ProtectionStore {
     list: (chain, trader, limit) => placed(LISTED, { chain, trader, limit }),
     everOf: (chain, trader, id) => placed(EVER_OF, { chain, trader, id }),
     standing: (chain, trader, id) => placed(STANDING, { chain, trader, id }),
+    isContested: async (chain, trader, id) =>
+      (await rows<{ is_contested: boolean }>(IS_CONTESTED, { chain, trader, id })).some(({ is_contested }) => is_contested),
   };
 }
 

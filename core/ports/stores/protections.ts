@@ -46,4 +46,6 @@ export interface ProtectionStore {
   everOf(chain: ChainSlug, trader: Address, id: bigint): Promise<PastProtection[]>;
   /** Those of an order that its open trades have now; all on open trades while the order is under way. */
   standing(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownProtection[]>;
+  /** Whether a later order at the same price is under way on one of its open trades: if that fails, the level is still this order's. */
+  isContested(chain: ChainSlug, trader: Address, id: bigint): Promise<boolean>;
 }

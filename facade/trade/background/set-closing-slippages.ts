@@ -6,7 +6,7 @@ import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import { childPlace } from '../plan/find-target.js';
+import { findTarget, isOfLevel } from '../plan/find-target.js';
 import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
 import { sendWrite } from '../../../core/trading/place-order.js';
 
@@ -86,8 +86,8 @@ async function give(gateway: Gateway, venue: Venue, owed: OwedClosingSlippage): 
 }
 
 /**
- * Whose level the trade has: of a TP/SL that was changed while its order rested, the change may have failed or been overwritten, and what
- * has the level instead is owed its own. Unknown while the change is under way.
+ * Whose level the trade has: a change of a TP/SL may have failed, or a later order may have set the level again; what has it instead is owed
+ * its own. Unknown while the change or the later order is under way.
  */
 async function levelOf(
   gateway: Gateway,
@@ -95,14 +95,15 @@ async function levelOf(
   { chain, trader, oid }: OwedClosingSlippage,
   tradeIndex: number,
 ): Promise<'own' | 'another' | 'unknown'> {
-  const { exchange } = gateway.store;
+  const { exchange, facade } = gateway.store;
   const record = await exchange.find(chain, trader, oid);
-  if (record?.parentOrder == null) return 'own';
-  // Read before the place: a change that is settled in between has its level then.
+  if (record === null || !isOfLevel(record, tradeIndex)) return 'own';
+  // Read before the level: a change that is settled in between has its level then.
   const isAwaited = (await exchange.awaited(chain, trader)).some((under) => under.oid === oid);
-  const place = await childPlace(gateway, venue, trader, record);
-  if (place.kind === 'position' && place.level.tradeIndex === tradeIndex) return 'own';
-  return isAwaited ? 'unknown' : 'another';
+  const isContested = await facade.protections.isContested(chain, trader, oid);
+  const target = await findTarget(gateway, venue, { trader }, { oid });
+  if (target?.protections.some((level) => level.tradeIndex === tradeIndex) === true) return 'own';
+  return isAwaited || isContested ? 'unknown' : 'another';
 }
 
 /** null if the opening was not executed. */

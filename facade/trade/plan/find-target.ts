@@ -174,6 +174,10 @@ export async function isAwaited(
   );
 }
 
+/** Whether the order is a TP/SL of this trade, or one that came with an opening. */
+export const isOfLevel = ({ parentOrder, legs }: ExchangeRecord, tradeIndex: number): boolean =>
+  parentOrder != null || legs.some((leg) => leg.role === 'protect' && leg.tradeIndex === tradeIndex);
+
 /** Where a TP/SL that came with an opening is now. */
 export type ChildPlace =
   /** Its parent is not on chain yet. */

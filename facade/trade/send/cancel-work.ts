@@ -4,6 +4,7 @@ import type { TranslationContext } from '../../../core/domain/relay/exchange-ord
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
+import { findTarget, type OrderName, type Target } from '../plan/find-target.js';
 import { soonest, type OrderWatch } from './await-orders.js';
 import type { Amendment, RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import { overtakenBy } from '../../../core/trading/find-order.js';
@@ -47,7 +48,9 @@ export interface Work {
 
 export const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
-export const leftOf = ({ venue, end }: Work): number => Math.max(0, end - venue.clock.now());
+type Deadline = Pick<Work, 'venue' | 'end'>;
+
+export const leftOf = ({ venue, end }: Deadline): number => Math.max(0, end - venue.clock.now());
 
 /** The ids in these calls are never reused. A level may be set again meanwhile, which a repeated call would remove. */
 const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
@@ -60,12 +63,30 @@ export function requireSent({ state, note }: RelayJob): void {
 const LOOK_MS = 100;
 
 /** Polls until the condition holds or the reply's time is up. */
-export async function comesTrue(work: Work, holds: () => Promise<boolean>): Promise<boolean> {
+export async function comesTrue(work: Deadline, holds: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
     if (await holds()) return true;
     if (leftOf(work) === 0) return false;
     await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
   }
+}
+
+/**
+ * Waits while a later order at the same price is under way: the level is that one's if it is mined, and still this one's if it fails. Only
+ * then can be said what a cancel or change of this one means; `contested` if the reply's time is up before.
+ */
+export async function uncontested(
+  work: Pick<Work, 'gateway' | 'venue' | 'caller' | 'end'>,
+  name: OrderName,
+  target: Target | null,
+): Promise<Target | null | 'contested'> {
+  const { gateway, venue, caller } = work;
+  const record = target?.record;
+  if (record?.manner !== 'protection') return target;
+  const isContested = () => gateway.store.facade.protections.isContested(venue.definition.slug, caller.trader, record.oid);
+  if (!(await isContested())) return target;
+  if (!(await comesTrue(work, async () => !(await isContested())))) return 'contested';
+  return findTarget(gateway, venue, caller, name);
 }
 
 export type CancelSent =

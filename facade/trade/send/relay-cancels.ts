@@ -12,6 +12,7 @@ import {
   leftOf,
   queueCancel,
   sendCancel,
+  uncontested,
   type CancelOutcome,
   type ReplaceJobContext,
   type Work,
@@ -73,7 +74,8 @@ const GONE: CancelOutcome = { kind: 'gone' };
 
 /** A cloid that an order kept because the change to another one failed refers to that order again. */
 async function cancelOne(work: Work, request: CancelItem, before: Target | null = null): Promise<CancelOutcome> {
-  const target = await settledTarget(work, request.name);
+  const target = await uncontested(work, request.name, await settledTarget(work, request.name));
+  if (target === 'contested') return STILL_THERE;
   if (target === null || (request.pairIndex !== null && target.pairIndex !== request.pairIndex)) return GONE;
   if (before !== null && (identityOf(before) === identityOf(target) || isNewerThan(work, target))) return GONE;
   const outcome = await cancelTarget(work, request.item, target);

@@ -17,7 +17,7 @@ import {
   type Plan,
   type Prepared,
 } from '../plan/plan-items.js';
-import { isKnown, type CancelJobContext, type CancelOutcome, type ReplaceJobContext } from './cancel-work.js';
+import { isKnown, uncontested, type CancelJobContext, type CancelOutcome, type ReplaceJobContext } from './cancel-work.js';
 import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
@@ -54,7 +54,8 @@ export async function relayModify(
 ): Promise<ModifyOutcome> {
   const { name, holdMs } = request;
   const end = venue.clock.now() + holdMs;
-  const target = await findTarget(gateway, venue, caller, name);
+  const target = await uncontested({ gateway, venue, caller, end }, name, await findTarget(gateway, venue, caller, name));
+  if (target === 'contested') return { kind: 'executing', reclaimableAt: null };
   if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
   // A change has no grouping: the order keeps the one it had.
   const wire = { ...request.item.wire, grouping: target.record?.wire.grouping };
