@@ -13,6 +13,7 @@ import {
   type LevelBot,
 } from '../harness/traders/level-bot.js';
 import { orderAction } from '../harness/hyperliquid/exchange.js';
+import { FACADE_CHAIN } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
@@ -162,5 +163,75 @@ describe('a stop loss at a price where another stands, whose transaction fails,'
     expect(await bot.stops()).toEqual(sizes.map(() => 0n));
     const z = await bot.place(stop(whole, Z));
     expect(await bot.listed()).toMatchObject([{ oid: z, cloid: Z }]);
+  });
+});
+
+/** The newest transaction for the bot's trader is settled once more, as after a reorganisation. */
+async function settleAgain({ user }: LevelBot, state: 'mined' | 'reverted'): Promise<void> {
+  const { relay } = sandbox.gateway.store;
+  const { rows } = await database.query<{ id: string }>('select id from relay_jobs where trader = $1 order by id desc limit 1', [user]);
+  const job = await relay.job(FACADE_CHAIN, BigInt(rows[0]?.id ?? 0));
+  const mined = job?.mined ?? { hash: '0x01', blockNumber: 1n, blockHash: '0x02', gasUsed: 1n, costWei: 1n };
+  await relay.settle(FACADE_CHAIN, [{ id: job?.id ?? 0n, state, mined }]);
+}
+
+describe('a stop loss at a price where another stands, whose transaction is settled again after a reorganisation,', () => {
+  it.each([
+    ['one trade', ['0.1']],
+    ['two trades', ['0.1', '0.1']],
+  ])('has the level whenever it is mined, and the other one whenever it fails: %s', async (_name, sizes) => {
+    const bot = await newBot(...sizes);
+    const x = await bot.place(stop(sizes.length === 1 ? '0.1' : '0.2', X));
+    const z = await bot.place(stop('0.1', Z));
+    const [ofX, ofZ] = [
+      { oid: x, cloid: X },
+      { oid: z, cloid: Z },
+    ];
+    const second = sizes.length === 1 ? [] : [ofX];
+    for (const state of ['reverted', 'mined', 'reverted', 'mined'] as const) {
+      await settleAgain(bot, state);
+      expect(await bot.listed()).toMatchObject(state === 'mined' ? [ofZ, ...second] : [ofX]);
+      const statuses = state === 'mined' ? [second.length === 0 ? 'canceled' : 'open', 'open'] : ['open', 'canceled'];
+      expect(await statusesOf(bot, X, Z)).toEqual(statuses);
+      expect(await statusesOf(bot, x, z)).toEqual(statuses);
+    }
+    expect(await bot.send(cancelNamed(Z))).toEqual(['success']);
+    expect(await bot.stops()).toEqual([0n, ...second.map(() => units(55_000))]);
+    expect(await bot.send(cancel(x))).toEqual(second.length === 0 ? GONE : ['success']);
+    expect(await bot.stops()).toEqual(sizes.map(() => 0n));
+  });
+});
+
+describe('a stop loss at a price where another is under way', () => {
+  /** The answers to a cancel of the first and to the second, which is not mined before `resume`. */
+  async function contested(resume: (bot: LevelBot) => Promise<unknown>): Promise<{ bot: LevelBot; canceled: unknown }> {
+    const bot = await newBot('0.1');
+    const x = await bot.place(stop('0.1', X));
+    await chain.pauseMining(true);
+    const answer = bot.ask(orderAction(stop('0.1', Z)));
+    await eventually(
+      () => database.query(`select from relay_jobs where trader = $1 and state = 'accepted'`, [bot.user]),
+      ({ rowCount }) => rowCount === 1,
+    );
+    const canceling = bot.send(cancel(x));
+    await expect(Promise.race([canceling, new Promise((resolve) => setTimeout(resolve, 300, 'waits'))])).resolves.toBe('waits');
+    await resume(bot);
+    await chain.pauseMining(false);
+    const [canceled] = await Promise.all([canceling, answer]);
+    return { bot, canceled };
+  }
+
+  it('is canceled if that one fails', async () => {
+    const { bot, canceled } = await contested((waiting) => settleAgain(waiting, 'reverted'));
+    expect(canceled).toEqual(['success']);
+    expect(await bot.stops()).toEqual([0n]);
+  });
+
+  it('is gone if that one is mined, which stays', async () => {
+    const { bot, canceled } = await contested(() => Promise.resolve());
+    expect(canceled).toEqual(GONE);
+    await bot.isQuiet();
+    expect(await bot.stops()).toEqual([units(55_000)]);
+    expect(await bot.send(cancelNamed(Z))).toEqual(['success']);
   });
 });
