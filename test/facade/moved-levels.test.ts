@@ -11,6 +11,7 @@ import {
   named,
   newLevelBot,
   stop,
+  units,
   type LevelBot,
 } from '../harness/traders/level-bot.js';
 import { BUSY_AGENTS } from '../harness/traders/agent-trader.js';
@@ -121,8 +122,27 @@ describe('a stop loss that the contract moves with the collateral of its trade',
 });
 
 /** By the trader's own wallet: the relayer would send its transaction again after a reorganisation. */
-const lever = ({ trader }: LevelBot, leverage: number) =>
-  trader.send(firstChain(sandbox).definition.diamond, diamondCall('updateLeverage', [0, leverage]));
+const lever = ({ trader }: LevelBot, leverage: number, tradeIndex = 0) =>
+  trader.send(firstChain(sandbox).definition.diamond, diamondCall('updateLeverage', [tradeIndex, leverage]));
+
+describe('a stop loss for two trades that the contract moves on the second', () => {
+  it('is notified', async () => {
+    const bot = await newLevelBot(sandbox);
+    await bot.open('0.1', 1);
+    await bot.open('0.1', 2);
+    const x = await bot.place(stop('52000', '0.2', X));
+    const { notifications } = sandbox.gateway.store;
+    expect(await notifications.movedStops(FACADE_CHAIN, bot.user, 10)).toEqual([]);
+    await lever(bot, 7_000, 1);
+    const [kept, moved] = await bot.stopsBecome(([, second = 0n]) => second > units(52_000));
+    expect(kept).toBe(units(52_000));
+    const notified = await eventually(
+      () => notifications.movedStops(FACADE_CHAIN, bot.user, 10),
+      ({ length }) => length > 0,
+    );
+    expect(notified).toMatchObject([{ oid: BigInt(x), asked: units(52_000), kept: moved }]);
+  });
+});
 
 describe('a stop loss that the contract moves to the price of an earlier one', () => {
   it('has that price now, and the earlier order does not', async () => {

@@ -235,3 +235,36 @@ describe('a stop loss at a price where another is under way', () => {
     expect(await bot.send(cancelNamed(Z))).toEqual(['success']);
   });
 });
+
+describe('a stop loss that another replaced at the same price', () => {
+  const owe = (oid: number) =>
+    database.query(
+      `insert into pending_closing_slippages (chain, trader, agent, action, item, oid, trade_index, slippage_p, due_at)
+       select chain, trader, agent, action, item, oid, leg.trade_index, 20000, 0
+       from exchange_orders join exchange_legs leg using (chain, oid) where oid = $1`,
+      [oid],
+    );
+  const isSettled = (oid: number) =>
+    eventually(
+      () => database.query('select from pending_closing_slippages where oid = $1', [oid]),
+      ({ rowCount }) => rowCount === 0,
+    );
+
+  it('gets no closing slippage any more, and the other one does', async () => {
+    const bot = await newBot('0.1');
+    const x = await bot.place(stop('0.1', X));
+    const z = await bot.place(stop('0.1', Z));
+    const sentFor = async () =>
+      (
+        await database.query<{ oid: string }>(
+          `select context -> 'oid' ->> '$n' as oid from relay_jobs where trader = $1 and context ->> 'kind' = 'closing-slippage'`,
+          [bot.user],
+        )
+      ).rows.map(({ oid }) => Number(oid));
+    await owe(x);
+    await isSettled(x);
+    expect(await sentFor()).toEqual([]);
+    await owe(z);
+    await eventually(sentFor, ([oid]) => oid === z);
+  });
+});

@@ -290,7 +290,7 @@ export const SUCCESSORS = `
 
 const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
-const KNOWN = `
+export const KNOWN = `
   select level.owner as id, slot, kind, price::text, seen_at, ${IS_BOTS} as is_bots from level_owners level
   where chain = :chain and trader = :trader and slot = any(:slots) and ${IS_OWNER}`;
 

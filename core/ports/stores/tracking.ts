@@ -122,7 +122,7 @@ export interface TrackingUnit {
   /** Transactions seen to contain these orders. */
   noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): void;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
-  /** The levels at the former prices get the new ones, one after the other. `isUndone`: their trades may be gone with a reorganisation. */
+  /** Who has the levels at the former prices has those at the new ones too, one after the other. `isUndone`: their trades may be gone with a reorganisation. */
   moveStops(moves: readonly StopMove[], isUndone?: boolean): void;
   /** Referral events; idempotent. `orphanAbove` undoes them with all others. */
   recordReferrals(referrals: readonly Referral[]): void;

@@ -190,6 +190,15 @@ describe('a transaction that is settled again after a reorganisation', () => {
   });
 });
 
+it('the newest are listed by orders, each with all its levels', async () => {
+  const x = await placeMined(2);
+  trade += 2;
+  const y = await placeMined(2);
+  const listed = async (limit: number) => (await store.facade.protections.list(CHAIN, TRADER, limit)).map(({ id }) => id);
+  expect(await listed(1)).toEqual([y.oid, y.oid]);
+  expect(await listed(2)).toEqual([y.oid, y.oid, x.oid, x.oid]);
+});
+
 it('two that list a level at once give it one number', async () => {
   const found = await Promise.all([1, 2, 3, 4].map(owners));
   expect(new Set(found.map(String)).size).toBe(1);

@@ -19,7 +19,7 @@ import {
 import { SETTLE } from '../../../../core/adapters/postgres/spend-store.js';
 import { BEST_OF_CLOID, FACTS, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
 import { MOVE_STOP } from '../../../../core/adapters/postgres/tracking-sql.js';
-import { EVER_OF, LISTED, STANDING, SUCCESSORS } from '../../../../core/adapters/postgres/protection-store.js';
+import { EVER_OF, IS_CONTESTED, KNOWN, LISTED, STANDING, SUCCESSORS } from '../../../../core/adapters/postgres/protection-store.js';
 import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -141,6 +141,8 @@ describe('what is asked about the levels of an order', () => {
     ['those that stand', STANDING, { id: 20 }],
     ['all that it ever had', EVER_OF, { id: 20 }],
     ['the newest of all orders', LISTED, { limit: 100 }],
+    ['those that a later order is about to set', IS_CONTESTED, { id: 20 }],
+    ['those that are known of some trades', KNOWN, { slots: [20, 40] }],
   ])('%s: are found by an index, however many there were', async (_, sql, values) => {
     const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${sql}`, {
       ...{ chain: CHAIN, trader: TRADER },
