@@ -267,7 +267,7 @@ describe('a change of a stop loss that is mined and not indexed yet', () => {
 });
 
 describe('two changes of a stop loss that are settled again after a reorganisation', () => {
-  it('leave the level to the later one', async () => {
+  it('leave the level to the later one, unless that one failed', async () => {
     const bot = await newBot();
     let [, oid] = await resting(bot, stop('45000'));
     const cloids = ['aa', 'ab'].map((byte) => `0x${byte.repeat(16)}`);
@@ -281,8 +281,17 @@ describe('two changes of a stop loss that are settled again after a reorganisati
     const jobs = await Promise.all(rows.map(({ id }) => relay.job(FACADE_CHAIN, BigInt(id))));
     const settled = jobs.flatMap((job) => (job?.mined ? [{ id: job.id, state: 'mined' as const, mined: job.mined }] : []));
     expect(settled).toHaveLength(2);
+    const shown = async () => (await Promise.all(cloids.map((c) => statusOf(bot, c)))).map(({ status }) => status);
     await relay.settle(FACADE_CHAIN, settled);
-    expect(await Promise.all(cloids.map((c) => statusOf(bot, c)))).toMatchObject([{ status: 'canceled' }, { status: 'open' }]);
+    expect(await shown()).toEqual(['canceled', 'open']);
+    const later = settled.filter(({ id }) => settled.every((other) => other.id <= id));
+    for (const state of ['reverted', 'mined', 'reverted', 'mined'] as const) {
+      await relay.settle(
+        FACADE_CHAIN,
+        later.map((job) => ({ ...job, state })),
+      );
+      expect(await shown()).toEqual(state === 'mined' ? ['canceled', 'open'] : ['open', 'canceled']);
+    }
   });
 });
 
