@@ -9,13 +9,13 @@ const hasFailed = (job: string): string => `exists (
 export const isGood = (row: string): string => `not ${hasFailed(`${row}.job`)}`;
 
 /** The later transaction has a level before the earlier one, and any transaction before what was only seen on chain. */
-const NEWEST_FIRST = (row: string): string => `${row}.job desc nulls last, ${row}.owner desc`;
+const newestFirst = (row: string): string => `${row}.job desc nulls last, ${row}.owner desc`;
 
 /** The newest row of the level of `level`, of those for which this holds. */
 const newestOf = (isCounted: string): string => `level_owners newest
     where newest.chain = level.chain and newest.trader = level.trader and newest.slot = level.slot and newest.kind = level.kind
       and newest.price = level.price and ${isCounted}
-    order by ${NEWEST_FIRST('newest')} limit 1`;
+    order by ${newestFirst('newest')} limit 1`;
 
 /**
  * Whether a row of `level_owners` is the one that has its level: the newest whose transaction did not fail. It is decided with each look and
@@ -80,5 +80,5 @@ export const copyTo = (from: string, to: string): string => `
   insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
   select level.chain, level.trader, level.slot, level.kind, ${to}, level.owner, level.job, level.seen_at from level_owners level
   where ${from}
-  order by ${isGood('level')} desc, ${NEWEST_FIRST('level')} limit 20
+  order by ${isGood('level')} desc, ${newestFirst('level')} limit 20
   on conflict do nothing`;

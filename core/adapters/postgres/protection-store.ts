@@ -227,14 +227,14 @@ const CHILDREN = `
 
 const MOVE = copyTo(rowsOf(OWN), 'cast(:price as numeric)');
 
-/** One that no order of a bot has. */
+/** A level that was found on chain and that no order has yet. */
 interface NewOwner {
   readonly chain: ChainSlug;
   readonly trader: Address;
   readonly slot: number;
   readonly kind: Protection['kind'];
   readonly price: string;
-  /** Null: it gets a number of its own. */
+  /** The TP/SL that came with an opening; null: the level gets a number of its own. */
   readonly owner: bigint | null;
   readonly job: bigint | null;
   readonly seenAt: number;
