@@ -42,7 +42,7 @@ function whole(name: string, text: string): number {
 }
 
 function rulesOf(text: string): Rules {
-  if (text !== '1' && text !== '2' && text !== '3') throw new Error('--rules must be 1, 2 or 3');
+  if (text !== '1' && text !== '2' && text !== '3' && text !== '4') throw new Error('--rules must be 1, 2, 3 or 4');
   return Number(text) as Rules;
 }
 

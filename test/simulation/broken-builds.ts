@@ -113,6 +113,20 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
        end if; return null;`,
     ),
   },
+  'level loses its order': {
+    breaks: 'every level is listed under its order',
+    // On every trade but the first, the level of an order for several trades is no one's.
+    begin: inDatabase('protections', 'before insert or update', 'new.set_by := null; return new;'),
+  },
+  'level stays with the former order': {
+    breaks: 'every level is listed under its order',
+    // An order at the price of another one does not get its level.
+    begin: inDatabase(
+      'protections',
+      'before update',
+      'if new.job is distinct from old.job then new.id := old.id; new.set_by := old.set_by; end if; return new;',
+    ),
+  },
   'message without a row': {
     breaks: 'streams equal the journal',
     begin: inDatabase(

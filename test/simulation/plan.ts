@@ -1,9 +1,21 @@
 import { createRandom, type Random } from '../fuzz/random.js';
 import { drawGroup, drawAimedFault, type GroupAction } from './faults/fault-groups.js';
 import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
+import { drawLevelActions, type LevelTerms } from './level-plan.js';
 
 /** Streams of random numbers of one seed: a change of one does not move the others. */
-export const STREAMS = { plan: 1, order: 2, latency: 3, faults: 4, clients: 5, bytes: 6, libraries: 7, second: 8, third: 9 } as const;
+export const STREAMS = {
+  plan: 1,
+  order: 2,
+  latency: 3,
+  faults: 4,
+  clients: 5,
+  bytes: 6,
+  libraries: 7,
+  second: 8,
+  third: 9,
+  fourth: 10,
+} as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
 export interface Plan {
@@ -38,13 +50,15 @@ export interface ClientAction {
   /** Milliseconds after the set-up. */
   readonly at: number;
   readonly api: 'facade' | 'native';
-  /** Index of the bot at that api. */
+  /** Index of the bot at that api. Of the native API, those after the last are the wallets of the facade's traders, in their order. */
   readonly bot: number;
   readonly kind: string;
   readonly isBuy: boolean;
   readonly size: string;
   /** 0 to 1, for choices among what the bot has by then. */
   readonly choice: number;
+  /** Of an action with a take profit or stop loss, by the fourth rules. */
+  readonly level?: LevelTerms;
 }
 
 export const BOTS = { facade: 3, native: 2 } as const;
@@ -80,7 +94,7 @@ export function cutPlan({ seed, faults, actions, ...options }: Cutting): Plan {
   };
 }
 
-export type Rules = 1 | 2 | 3;
+export type Rules = 1 | 2 | 3 | 4;
 
 export interface PlanOptions {
   /** Absent: drawn. */
@@ -93,7 +107,7 @@ export interface PlanOptions {
 }
 
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 3 } = options;
+  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 4 } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -126,7 +140,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     faults: faults.sort((a, b) => a.at - b.at),
   };
   const second = rules === 1 ? plan : drawSecond(plan, createRandom(seed, STREAMS.second));
-  const drawnOn = rules === 3 ? drawThird(second, createRandom(seed, STREAMS.third)) : second;
+  const third = rules < 3 ? second : drawThird(second, createRandom(seed, STREAMS.third));
+  const drawnOn = rules < 4 ? third : drawFourth(third, createRandom(seed, STREAMS.fourth));
   return areFaultsOff ? { ...drawnOn, faults: [] } : drawnOn;
 }
 
@@ -169,6 +184,31 @@ function drawThird(plan: Plan, random: Random): Plan {
     faults: all,
   };
 }
+
+/** No order of a group of faults is this bot's. */
+const LEVEL_BOT = 0;
+/** Of the plans whose wallets have no budget: about a third of all. */
+const LEVEL_SHARE = 0.5;
+/** A position of several trades takes as many openings. */
+const LEAST_DAILY_TRANSACTIONS = 5;
+
+/**
+ * What the fourth rules add: one bot of the facade builds a position of several trades, and sets, changes and cancels take profits and stop
+ * losses on it; the trader's own wallet does so too. These actions take the place of what that bot would do by the other rules.
+ */
+function drawFourth(plan: Plan, random: Random): Plan {
+  if (plan.dailyBudget !== 'unlimited' || !random.chance(LEVEL_SHARE)) return plan;
+  const others = plan.actions.filter(({ api, bot }) => api !== 'facade' || bot !== LEVEL_BOT);
+  const drawn = drawLevelActions(random, { bot: LEVEL_BOT, wallet: BOTS.native + LEVEL_BOT, busyMs: plan.busyMs });
+  return {
+    ...plan,
+    dailyTransactions: Math.max(plan.dailyTransactions, LEAST_DAILY_TRANSACTIONS),
+    actions: [...others.slice(0, MOST_WITH_LEVELS - drawn.length), ...drawn].sort((a, b) => a.at - b.at),
+  };
+}
+
+/** As many as by the third rules. */
+const MOST_WITH_LEVELS = MOST_ACTIONS + 3;
 
 function clientActionOf({ inMs, api, kind }: GroupAction, at: number, turn: number, random: Random): ClientAction {
   const [first, second] = GROUP_BOTS[api];

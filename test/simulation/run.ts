@@ -16,6 +16,7 @@ import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
 import { watchJournal } from './invariants/journal-watch.js';
+import type { LevelTerms } from './level-plan.js';
 import { PREPARED_MS, STREAMS, type ClientAction, type Plan } from './plan.js';
 import { createSimulatedClock, EPOCH } from './simulated-clock.js';
 import { openWorld, type World } from './world.js';
@@ -130,6 +131,7 @@ export interface RelayerWallet {
 
 export interface Bots {
   readonly facade: readonly FacadeBot[];
+  /** Those with an agent, then the wallets of the facade's traders. */
   readonly native: readonly NativeBot[];
   readonly record: ClientRecord;
   readonly followers: readonly StreamFollower[];
@@ -162,11 +164,15 @@ async function prepareBots(world: World, plan: Plan): Promise<Bots> {
   };
   const facade = BOT_KEYS.facade.map((keys, at) => createFacadeBot(around, `facade-${at}`, keys));
   const native = BOT_KEYS.native.map((keys, at) => createNativeBot(around, `native-${at}`, keys));
+  // A wallet is its own agent.
+  const wallets = BOT_KEYS.facade.map(({ trader }, at) => createNativeBot(around, `wallet-${at}`, { trader, agent: trader }));
+  const usesWallet = (at: number): boolean => plan.actions.some(({ api, bot }) => api === 'native' && bot === native.length + at);
   const [, second] = walletsOf(world, plan);
   const [another] = BOT_KEYS.facade;
   if (second !== undefined && another !== undefined) await chain.faucet.equip(another.trader, { approve: false, delegate: second });
   await untilReady(around);
   await Promise.all([...facade.map((bot) => bot.approve()), ...native.map((bot) => bot.authorise())]);
+  for (const wallet of wallets.filter((_, at) => usesWallet(at))) await wallet.authorise();
   const block = Number(await chain.request('eth_blockNumber', []));
   // A reorganisation must not reach the deployment.
   await chain.mine(DEEPEST_REORGANISATION);
@@ -175,7 +181,7 @@ async function prepareBots(world: World, plan: Plan): Promise<Bots> {
     relayerWallets.push({ wallet, block, balance: BigInt((await chain.request('eth_getBalance', [wallet, 'latest'])) as string) });
   return {
     facade,
-    native,
+    native: [...native, ...wallets],
     record,
     followers: BOT_KEYS.native.map((keys) => followStream(around, keys)),
     traders: [...BOT_KEYS.facade, ...BOT_KEYS.native].map(({ trader }, at) => ({
@@ -217,11 +223,14 @@ const RESTING = { buy: 50_000, sell: 70_000 };
 const NEAREST_GUARD = 0.03;
 const FARTHEST_GUARD = 0.06;
 
-async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: Bots): Promise<void> {
+async function act({ api, bot, kind, isBuy, size, choice, level }: ClientAction, bots: Bots): Promise<void> {
   const choose = (count: number): number => Math.floor(choice * count);
   const price = String(isBuy ? RESTING.buy : RESTING.sell);
   const anotherPrice = (buys: boolean): string => String((buys ? RESTING.buy : RESTING.sell) + choose(20) * 100 - 1_000);
-  const guard = { isProfit: isBuy, distance: NEAREST_GUARD + choice * (FARTHEST_GUARD - NEAREST_GUARD) };
+  const guard =
+    level === undefined
+      ? { isProfit: isBuy, distance: NEAREST_GUARD + choice * (FARTHEST_GUARD - NEAREST_GUARD) }
+      : { isProfit: level.tpsl === 'tp', distance: level.distance };
   const times = kind === 'close-twice' ? 2 : 1;
   const copies = kind === 'open-copies' ? COPIES : 1;
   if (api === 'native') {
@@ -230,7 +239,7 @@ async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: 
     if (kind === 'cancel') return native?.cancel(choose);
     if (kind === 'close' || kind === 'close-twice') return native?.close(choose, times);
     if (kind === 'guard') return native?.guard(choose, guard);
-    if (kind === 'amend') return native?.amend(choose, anotherPrice);
+    if (kind === 'amend') return native?.amend(choose, anotherPrice, level?.distance);
     if (kind === 'protect') return native?.protect();
     if (kind === 'resume') return native?.resume(choose, isBuy);
     if (kind === 'abandon' && choose(2) === 1) return native?.rest({ isLong: isBuy, size, price, fate: 'left' });
@@ -238,6 +247,7 @@ async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: 
     return native?.open({ isLong: isBuy, size, copies, fate });
   }
   const facade = bots.facade[bot];
+  if (level !== undefined && facade !== undefined) return actOnLevels(facade, { kind, isBuy, size, level, choose });
   if (kind === 'rest') return facade?.rest({ isBuy, size, price });
   if (kind === 'cancel') return facade?.cancel(choose);
   if (kind === 'close' || kind === 'close-twice') return facade?.close({ isBuy, size, times });
@@ -246,4 +256,20 @@ async function act({ api, bot, kind, isBuy, size, choice }: ClientAction, bots: 
   if (kind === 'leverage') return facade?.setLeverage(2 + Math.floor(choice * 18));
   if (kind === 'schedule') return facade?.scheduleCancel(6_000 + Math.floor(choice * 10_000));
   return facade?.open({ isBuy, size, copies });
+}
+
+type LevelAction = Pick<ClientAction, 'kind' | 'isBuy' | 'size'> & {
+  readonly level: LevelTerms;
+  readonly choose: (count: number) => number;
+};
+
+async function actOnLevels(bot: FacadeBot, { kind, isBuy, size, level, choose }: LevelAction): Promise<void> {
+  if (kind === 'open-same-side') return bot.openSameSide({ isBuy, size });
+  if (kind === 'open-with-levels') return bot.openWithLevels({ isBuy, size, distance: level.distance });
+  if (kind === 'set-level') return bot.setLevel(level, choose);
+  if (kind === 'change-level') return bot.changeLevel(level, choose);
+  if (kind === 'cancel-level') return bot.cancelLevel(level, choose);
+  if (kind === 'list-levels') return bot.listLevels(level, choose);
+  if (kind === 'close-oldest') return bot.closeOldest();
+  return bot.takeMargin();
 }

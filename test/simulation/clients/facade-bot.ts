@@ -3,10 +3,11 @@ import { Wallet } from 'ethers';
 import type { Hex } from '../../../core/types.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../../harness/hyperliquid/exchange.js';
 import { postJson, type HttpAnswer } from './http-client.js';
-import { moved, START_PRICE, type Surroundings, type ClientRequest } from './surroundings.js';
+import { createLevelActions, type LevelActions } from './level-actions.js';
+import { levelPrice, moved, type Surroundings, type ClientRequest } from './surroundings.js';
 
 /** A bot of the Hyperliquid api: it repeats what it has signed until it gets an answer, as the public clients do. */
-export interface FacadeBot {
+export interface FacadeBot extends LevelActions {
   readonly name: string;
   readonly trader: string;
   approve(): Promise<void>;
@@ -23,12 +24,67 @@ export interface FacadeBot {
   cancel(choose: (count: number) => number): Promise<void>;
   setLeverage(leverage: number): Promise<void>;
   scheduleCancel(inMs: number): Promise<void>;
+  /** Asks any replica. */
+  info(type: string, fields: object): Promise<HttpAnswer | null>;
+}
+
+/** What a bot does with orders, for actions that consist of it. */
+export interface FacadeCalls {
+  readonly info: (type: string, fields: object) => Promise<HttpAnswer | null>;
+  /** Above 0 for a long one. */
+  readonly position: () => Promise<number>;
+  /** One request for each of the orders, in their order. */
+  readonly place: (kind: string, orders: readonly Record<string, unknown>[], options?: PlaceOptions) => Promise<ClientRequest[]>;
+  /** Replaces an order, under a new cloid. */
+  readonly change: (of: ClientRequest, oid: number | string, to: Record<string, unknown>) => Promise<ClientRequest>;
+  readonly cancel: (of: ClientRequest, oid: number | string) => Promise<void>;
+  /** Millionths of a dollar, for the trades of its position. */
+  readonly changeMargin: (by: number) => Promise<void>;
+}
+
+interface PlaceOptions {
+  readonly copies?: number;
+  readonly grouping?: 'na' | 'normalTpsl' | 'positionTpsl';
+}
+
+/** A status that names no order. */
+const WAITING = 'waitingForTrigger';
+
+interface Answer {
+  readonly status?: string;
+  readonly response?: { readonly data?: { readonly statuses?: readonly unknown[] } } | string;
+}
+
+interface ItemAnswer {
+  readonly resting?: { readonly oid: number };
+  readonly filled?: { readonly oid: number };
+  readonly error?: string;
+}
+
+function itemOf(answer: HttpAnswer | null, item: number): unknown {
+  const { response } = (answer?.body ?? {}) as Answer;
+  return typeof response === 'object' ? response.data?.statuses?.[item] : undefined;
+}
+
+function oidOf(answer: HttpAnswer | null, item: number): number | null {
+  const status = itemOf(answer, item);
+  const { resting: rests, filled } = (typeof status === 'object' && status !== null ? status : {}) as ItemAnswer;
+  return rests?.oid ?? filled?.oid ?? null;
+}
+
+/** The status of one item as a word, with the text of an error. */
+function wordOf(answer: HttpAnswer | null, item: number): string {
+  const { status: whole, response } = (answer?.body ?? {}) as Answer;
+  if (whole !== 'ok') return answer === null || typeof response !== 'string' ? 'silence' : `error: ${response}`;
+  const status = itemOf(answer, item);
+  const { resting: rests, filled, error } = (typeof status === 'object' && status !== null ? status : {}) as ItemAnswer;
+  return rests ? 'resting' : filled ? 'filled' : error === undefined ? String(status) : `error: ${error}`;
 }
 
 const TRIES = 5;
 const PAUSE_MS = 700;
 /** Any price a buyer or seller would accept. */
-const LIMIT = { buy: '90000', sell: '30000' };
+export const LIMIT = { buy: '90000', sell: '30000' };
 
 interface Changeable {
   readonly b: boolean;
@@ -92,7 +148,8 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     }
   }
 
-  function note(request: ClientRequest, answer: HttpAnswer | null): boolean {
+  /** False where the answer does not name the order, or leaves open what became of it. */
+  function note(request: ClientRequest, answer: HttpAnswer | null, item = 0): boolean {
     const at = clock.now();
     const body = answer?.body as { status?: string; response?: unknown } | undefined;
     if (body?.status !== 'ok') {
@@ -100,30 +157,30 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       request.answers.push({ at, orderId: null, status: answer === null ? 'silence' : `error: ${text}` });
       return false;
     }
-    const { data } = body.response as { data?: { statuses?: readonly unknown[] } };
-    const [status] = data?.statuses ?? [];
-    const {
-      resting: rests,
-      filled,
-      error,
-    } = (typeof status === 'object' && status !== null ? status : {}) as {
-      resting?: { oid: number };
-      filled?: { oid: number };
-      error?: string;
-    };
-    const oid = rests?.oid ?? filled?.oid ?? null;
-    const word = rests ? 'resting' : filled ? 'filled' : error === undefined ? String(status) : `error: ${error}`;
+    const oid = oidOf(answer, item);
+    const word = wordOf(answer, item);
     request.answers.push({ at, orderId: oid === null ? null : String(oid), status: word });
-    return true;
+    return word !== WAITING;
   }
 
-  async function place(kind: string, changes: Record<string, unknown>, copies = 1): Promise<ClientRequest> {
-    const cloid = nextCloid();
-    const request = record.request({ client: name, api: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind });
-    const body = await signL1(agent, orderAction(order({ ...changes, c: cloid })), { nonce: nextNonce() });
+  const newRequest = (kind: string): ClientRequest =>
+    record.request({ client: name, api: 'facade', trader: trader.address.toLowerCase(), id: nextCloid(), kind });
+
+  const place: FacadeCalls['place'] = async (kind, orders, { copies = 1, grouping = 'na' } = {}) => {
+    const requests = orders.map(() => newRequest(kind));
+    const named = orders.map((changes, at) => order({ ...changes, c: requests[at]?.id }));
+    const body = await signL1(agent, { ...orderAction(...named), grouping }, { nonce: nextNonce() });
     const answers = await Promise.all(Array.from({ length: copies }, () => send(body)));
-    const areClear = answers.map((answer) => note(request, answer));
-    if (areClear.some((isClear) => !isClear)) await lookUp(request);
+    for (const [at, request] of requests.entries()) {
+      const areClear = answers.map((answer) => note(request, answer, at));
+      if (areClear.some((isClear) => !isClear)) await lookUp(request);
+    }
+    return requests;
+  };
+
+  async function placeOne(kind: string, changes: Record<string, unknown>, copies = 1): Promise<ClientRequest> {
+    const [request] = await place(kind, [changes], { copies });
+    if (request === undefined) throw new Error('no order was placed');
     return request;
   }
 
@@ -134,8 +191,35 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     return answer;
   };
 
+  const cancelNamed: FacadeCalls['cancel'] = async (of, oid) => {
+    const askedAt = clock.now();
+    const action =
+      typeof oid === 'number'
+        ? { type: 'cancel', cancels: [{ a: 0, o: oid }] }
+        : { type: 'cancelByCloid', cancels: [{ asset: 0, cloid: oid }] };
+    const answer = await act(action, 'cancel');
+    record.cancels.push({ of, by: null, askedAt, status: wordOf(answer, 0) });
+  };
+
+  const change: FacadeCalls['change'] = async (of, oid, to) => {
+    const askedAt = clock.now();
+    const by = newRequest('change');
+    const answer = await act({ type: 'batchModify', modifies: [{ oid, order: order({ ...to, c: by.id }) }] }, 'change');
+    if (!note(by, answer)) await lookUp(by);
+    const word = wordOf(answer, 0);
+    record.cancels.push({ of, by, askedAt, status: word === 'resting' ? 'success' : word });
+    return by;
+  };
+
+  // It has no cloid, but becomes orders of ours.
+  const changeMargin: FacadeCalls['changeMargin'] = async (by) => {
+    note(newRequest('margin'), await act({ type: 'updateIsolatedMargin', asset: 0, isBuy: true, ntli: by }, 'margin'));
+  };
+
   return {
     name,
+    info,
+    ...createLevelActions({ info, position, place, change, cancel: cancelNamed, changeMargin }),
     trader: trader.address.toLowerCase(),
     async approve() {
       const body = await approveAgent(trader, agent.address, null, { network: 'Testnet', nonce: nextNonce() });
@@ -144,27 +228,27 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
         throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
     },
     async open({ isBuy, size, copies }) {
-      await place('open', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, t: { limit: { tif: 'Ioc' } } }, copies);
+      await placeOne('open', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, t: { limit: { tif: 'Ioc' } } }, copies);
     },
     async rest({ isBuy, size, price }) {
       const asked = { b: isBuy, p: price, s: size, r: false, t: { limit: { tif: 'Gtc' } } };
-      changeable.push({ request: await place('rest', asked), order: asked });
+      changeable.push({ request: await placeOne('rest', asked), order: asked });
     },
     async close({ isBuy, size, times }) {
       const held = await position();
       const [buys, s] = held === 0 ? [isBuy, size] : [held < 0, String(Math.abs(held))];
       // Without a position it opens one.
       const closing = { b: buys, p: buys ? LIMIT.buy : LIMIT.sell, s, r: held !== 0, t: { limit: { tif: 'Ioc' } } };
-      await Promise.all(Array.from({ length: times }, () => place('close', closing)));
+      await Promise.all(Array.from({ length: times }, () => placeOne('close', closing)));
     },
     async guard({ isProfit, distance }) {
       const held = await position();
       if (held === 0) return;
       const isLong = held > 0;
-      const triggerPx = String(Math.round(START_PRICE * (isProfit === isLong ? 1 + distance : 1 - distance)));
+      const triggerPx = levelPrice(isLong, { isProfit, distance });
       const trigger = { isMarket: true, triggerPx, tpsl: isProfit ? 'tp' : 'sl' };
       const level = { b: !isLong, p: isLong ? LIMIT.sell : LIMIT.buy, s: String(Math.abs(held)), r: true, t: { trigger } };
-      changeable.push({ request: await place('guard', level), order: level });
+      changeable.push({ request: await placeOne('guard', level), order: level });
     },
     async modify(choose, { price, size }) {
       const chosen = changeable[choose(changeable.length)];
@@ -181,7 +265,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     },
     async cancel(choose) {
       const request = changeable[choose(changeable.length)]?.request;
-      if (request !== undefined) await act({ type: 'cancelByCloid', cancels: [{ asset: 0, cloid: request.id }] }, 'cancel');
+      if (request !== undefined) await cancelNamed(request, request.id);
     },
     async setLeverage(leverage) {
       await act({ type: 'updateLeverage', asset: 0, isCross: true, leverage }, 'leverage');

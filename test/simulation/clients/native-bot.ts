@@ -4,7 +4,7 @@ import { authorization, signWith } from '../../harness/traders/master-wallet.js'
 import { signRequest } from '../../harness/traders/signed-request.js';
 import { signingDomain } from '../../../core/access/signature.js';
 import { ask, postJson, type HttpAnswer } from './http-client.js';
-import { moved, START_PRICE, type Surroundings, type ClientRequest } from './surroundings.js';
+import { levelPrice, moved, type Surroundings, type ClientRequest } from './surroundings.js';
 
 /** An agent of the native API: it signs and broadcasts its transactions itself. */
 export interface NativeBot {
@@ -16,7 +16,8 @@ export interface NativeBot {
   resume(choose: (count: number) => number, isRenewed: boolean): Promise<void>;
   /** A take profit or a stop loss as an order of its own. */
   guard(choose: (count: number) => number, options: { readonly isProfit: boolean; readonly distance: number }): Promise<void>;
-  amend(choose: (count: number) => number, price: (isLong: boolean) => string): Promise<void>;
+  /** `distance`: of a take profit or a stop loss; null moves it a little further. */
+  amend(choose: (count: number) => number, price: (isLong: boolean) => string, distance?: number | null): Promise<void>;
   /** Gives its newest order that rests a stop loss, which the contract changes in place. */
   protect(): Promise<void>;
   rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string; readonly fate?: Fate }): Promise<void>;
@@ -64,7 +65,14 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
   const agent = new Wallet(keys.agent);
   let nonce = 0n;
   let made = 0;
-  const resting: { readonly request: ClientRequest; readonly id: string; readonly isLong: boolean; readonly price: string }[] = [];
+  const resting: {
+    readonly request: ClientRequest;
+    readonly id: string;
+    readonly isLong: boolean;
+    readonly price: string;
+    /** Of a take profit or a stop loss. */
+    readonly isProfit?: boolean;
+  }[] = [];
   const left: { readonly request: ClientRequest; readonly body: Json; readonly reply: PreparedReply }[] = [];
 
   async function rpc(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -177,16 +185,20 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       const position = await anyPosition(choose);
       if (position === null) return;
       const isLong = position.side === 'long';
-      const price = String(Math.round(START_PRICE * (isProfit === isLong ? 1 + distance : 1 - distance)));
+      const price = levelPrice(isLong, { isProfit, distance });
       const type = isProfit ? 'limit' : 'stop';
       const order = { market: 'BTC/USD', side: isLong ? 'short' : 'long', type, size: position.size, price, reduceOnly: true };
       const { request, id } = await place('guard', order);
-      if (id !== null) resting.push({ request, id, isLong: !isLong, price });
+      if (id !== null) resting.push({ request, id, isLong: !isLong, price, isProfit });
     },
-    async amend(choose, price) {
+    async amend(choose, price, distance = null) {
       const chosen = resting[choose(resting.length)];
       if (chosen === undefined) return;
-      const next = chosen.request.kind === 'guard' ? moved(chosen.price) : price(chosen.isLong);
+      const { isLong, isProfit } = chosen;
+      // The order has the other side than the position.
+      const level = (): string =>
+        distance === null ? moved(chosen.price) : levelPrice(!isLong, { isProfit: isProfit === true, distance });
+      const next = isProfit === undefined ? price(isLong) : level();
       const answer = await call('updateOrder', 'PATCH', `/orders/${chosen.id}`, { price: next });
       await send(note(chosen.request, answer).transaction, undefined);
     },

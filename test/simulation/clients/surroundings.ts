@@ -10,6 +10,10 @@ export const START_PRICE = 60_000;
 /** A little further from that price. */
 export const moved = (price: string): string => String(Math.round(Number(price) * (Number(price) > START_PRICE ? 1.01 : 0.99)));
 
+/** The price of a take profit or a stop loss, by its share of the start price. */
+export const levelPrice = (isLong: boolean, { isProfit, distance }: { readonly isProfit: boolean; readonly distance: number }): string =>
+  String(Math.round(START_PRICE * (isProfit === isLong ? 1 + distance : 1 - distance)));
+
 /** What every client of the simulation sees of its world. */
 export interface Surroundings {
   readonly clock: SimulatedClock;
@@ -42,8 +46,20 @@ export interface Answered {
   readonly status: string;
 }
 
+/** An attempt of a facade's bot to cancel an order, or to replace it by another one. */
+export interface CancelRequest {
+  /** The order that was named. */
+  readonly of: ClientRequest;
+  /** What takes its place; null for a cancel. */
+  readonly by: ClientRequest | null;
+  readonly askedAt: number;
+  /** `success`, an error text, or `silence`. */
+  readonly status: string;
+}
+
 export interface ClientRecord {
   readonly requests: ClientRequest[];
+  readonly cancels: CancelRequest[];
   request(request: Omit<ClientRequest, 'answers' | 'askedAt'>): ClientRequest;
   /** Counts what clients met, for the report. */
   count(what: string): void;
@@ -55,6 +71,7 @@ export function createClientRecord(now: () => number): ClientRecord {
   const counts = new Map<string, number>();
   return {
     requests,
+    cancels: [],
     counts,
     request(given) {
       const made: ClientRequest = { ...given, askedAt: now(), answers: [] };

@@ -1,6 +1,7 @@
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import { hasTakenBlocksBack, SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
 import { noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
+import { levelsAreTheirOrders } from './levels.js';
 import { streamsEqualJournal } from './streams.js';
 import {
   budgetsHold,
@@ -40,6 +41,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'no order without a request': noOrderWithoutRequest,
   'a signed request makes one order': oneOrderPerRequest,
   'the view equals the chain': viewEqualsChain,
+  'every level is listed under its order': levelsAreTheirOrders,
 };
 
 const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));

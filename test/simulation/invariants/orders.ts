@@ -61,6 +61,7 @@ const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = 
 };
 const EXECUTED: ReadonlySet<string> = new Set(['filled', 'open', 'pending', 'timed_out']);
 const REPEATED = /nonce/i;
+const LEVEL_KINDS: ReadonlySet<string> = new Set(['guard', 'level', 'change', 'modify']);
 
 export const answersHold: Invariant = async ({ world, bots, faults }) => {
   const rows = await world.gate.read<OrderRow>(ORDERS);
@@ -87,7 +88,10 @@ function judge(
   const states = own.map(({ status }) => status);
   for (const { status } of request.answers) {
     const holds = request.api === 'facade' ? LATER[status] : undefined;
-    if (areBlocksFinal && holds?.(states) === false) complaints.push(`${asked}: after ${status} its orders are ${states.join(', ')}`);
+    // A level that closed its trade is filled without an order of ours.
+    const isLevel = states.length === 0 && LEVEL_KINDS.has(request.kind);
+    if (areBlocksFinal && !isLevel && holds?.(states) === false)
+      complaints.push(`${asked}: after ${status} its orders are ${states.join(', ')}`);
   }
   const last = request.answers.at(-1)?.status ?? 'silence';
   const isRefused =
@@ -108,13 +112,14 @@ export const noOrderWithoutRequest: Invariant = async ({ world, bots }) => {
   const hasSilentClose = requests.some(
     ({ kind, api, answers }) => api === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'),
   );
+  const changers = new Set(requests.filter(({ kind }) => kind === 'margin').map(({ trader }) => trader));
   const rows = await world.gate.read<OrderRow>(ORDERS);
   return (
     rows
       // A request that failed half-way may leave an order that was never sent and expires.
       .filter(({ agent, status }) => agent !== null && status !== 'prepared' && status !== 'expired')
       .filter(({ id, client_id, cloid }) => !(answered.has(id) || ids.has(client_id ?? '') || ids.has(cloid ?? '')))
-      .filter(({ client_id, cloid }) => !(hasSilentClose && client_id === null && cloid === null))
+      .filter(({ client_id, cloid, trader }) => !((hasSilentClose || changers.has(trader)) && client_id === null && cloid === null))
       .map((row) => `order ${row.id} of ${row.trader} (${row.status}) was asked for by no client`)
   );
 };
