@@ -11,12 +11,15 @@ export interface LevelTerms {
   readonly grouping: 'na' | 'positionTpsl';
   /** How the order to be changed or canceled is named. */
   readonly name: 'oid' | 'cloid';
+  /** The bot does not wait for the answer to what it did before. */
+  readonly isAtOnce: boolean;
 }
 
+const OPENING = 'open-same-side';
 /** Actions with levels, most of them often, so that chance finds every sequence of a few. */
 const KINDS = [
   ...['set-level', 'set-level', 'set-level', 'set-level', 'change-level', 'change-level', 'cancel-level', 'cancel-level', 'list-levels'],
-  ...['open-with-levels', 'open-same-side', 'close-oldest', 'take-margin'],
+  ...['open-with-levels', OPENING, 'close-oldest', 'take-margin'],
 ] as const;
 /** Of the trader's own wallet, by the native API. */
 const WALLET_KINDS = ['guard', 'guard', 'guard', 'amend', 'cancel'] as const;
@@ -26,6 +29,7 @@ const DISTANCES = [0.03, 0.03, 0.03, 0.045, 0.045] as const;
 /** The contract moves a stop loss so far away nearer to the price. */
 const TOO_FAR = 0.3;
 const TOO_FAR_SHARE = 0.08;
+const AT_ONCE_SHARE = 0.3;
 const MOST_GAP_MS = 3_500;
 /** A level is for an open position: an opening has to be executed. */
 const OPENING_MS = 2_000;
@@ -58,11 +62,12 @@ export function drawLevelActions(random: Random, { bot, wallet, busyMs }: LevelB
       covers: random.chance(0.4) ? 'part' : 'all',
       grouping: random.chance(0.3) ? 'positionTpsl' : 'na',
       name: random.chance(0.5) ? 'oid' : 'cloid',
+      isAtOnce: kind !== OPENING && random.chance(AT_ONCE_SHARE),
     },
   });
   const actions: ClientAction[] = [];
   for (let turn = 0; turn < openings; turn += 1) {
-    actions.push(action(random.chance(0.2) ? 'open-with-levels' : 'open-same-side'));
+    actions.push(action(random.chance(0.2) ? 'open-with-levels' : OPENING));
     at += OPENING_MS;
   }
   for (let turn = 0; turn < count; turn += 1) {

@@ -13,6 +13,7 @@ function digestOf(rules: Rules): string {
 it.each([
   [1, '4c89f5fed385eca1d07a39ee237da504ac12f9792a8034338c16298705657228'],
   [2, 'a186d2e4451ee900733b9f328655d656f8b730969cf87eb111424f420059d379'],
+  [3, 'd8676563b687469c7aa254d32505e447cefd308898fae147513a377647d422ae'],
 ] as const)('draws by the rules %i what was drawn before there were others', (rules, digest) => {
   expect(digestOf(rules)).toBe(digest);
 });
@@ -31,4 +32,12 @@ it('ends what groups of faults begin while clients still act', () => {
     expect(faults.every(({ at }) => at >= 0 && at <= busyMs)).toBe(true);
     expect(actions.every(({ at }) => at <= busyMs)).toBe(true);
   }
+});
+
+it('has actions with levels in about a third of the plans, and never more actions than before', () => {
+  const plans = Array.from({ length: SEEDS }, (_, seed) => drawPlan(seed));
+  const withLevels = plans.filter(({ actions }) => actions.some(({ level }) => level !== undefined));
+  expect(withLevels.length / SEEDS).toBeGreaterThan(0.25);
+  expect(withLevels.length / SEEDS).toBeLessThan(0.42);
+  expect(Math.max(...plans.map(({ actions }) => actions.length))).toBeLessThanOrEqual(33);
 });

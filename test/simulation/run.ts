@@ -199,7 +199,7 @@ async function untilReady({ clock, urls }: Surroundings): Promise<void> {
     while ((await ask(clock, { url: `${url}/ready`, method: 'GET' }))?.status !== 200) await clock.sleep(READY_POLL_MS);
 }
 
-/** Every bot does one thing after the other, as soon as the plan allows. */
+/** Every bot does one thing after the other, as soon as the plan allows, except what it does without waiting. */
 async function actOut({ scheduler }: World, actions: readonly ClientAction[], bots: Bots): Promise<void> {
   const clock = createSimulatedClock(scheduler, 'clients');
   const from = scheduler.now();
@@ -208,8 +208,9 @@ async function actOut({ scheduler }: World, actions: readonly ClientAction[], bo
     const who = `${action.api} ${action.bot}`;
     const begin = async (before: Promise<void> | undefined): Promise<void> => {
       await clock.sleep(from + action.at - scheduler.now());
-      await before;
+      if (action.level?.isAtOnce !== true) await before;
       await act(action, bots);
+      await before;
     };
     turns.set(who, begin(turns.get(who)));
   }

@@ -49,7 +49,7 @@ export function createLevelActions({ info, position, place, change, cancel, chan
   });
 
   /** Sizes of the oldest trade, the two oldest and so on, as the refusal of another size names them. */
-  async function partsOf(held: number, terms: LevelTerms): Promise<readonly string[]> {
+  async function partsOf(held: number, terms: Pick<LevelTerms, 'tpsl' | 'distance'>): Promise<readonly string[]> {
     const [refused] = await place('sizes', [orderOf(held, TOO_SMALL, terms)]);
     const text = refused?.answers.find(({ status }) => SIZES.test(status))?.status ?? '';
     return SIZES.exec(text)?.[1]?.split(', ') ?? [];
@@ -107,13 +107,7 @@ export function createLevelActions({ info, position, place, change, cancel, chan
     async closeOldest() {
       const held = await position();
       if (held === 0) return;
-      const [oldest = String(Math.abs(held))] = await partsOf(held, {
-        tpsl: 'sl',
-        distance: 0.03,
-        covers: 'part',
-        grouping: 'na',
-        name: 'oid',
-      });
+      const [oldest = String(Math.abs(held))] = await partsOf(held, { tpsl: 'sl', distance: 0.03 });
       await place('close', [{ b: held < 0, p: held < 0 ? LIMIT.buy : LIMIT.sell, s: oldest, r: true, t: { limit: { tif: 'Ioc' } } }]);
     },
     async takeMargin() {

@@ -140,11 +140,14 @@ export async function timeOfBlock({ world }: Evidence, block: bigint): Promise<n
 export interface LevelRow {
   readonly oid: string;
   readonly cloid: string | null;
+  /** It came with an opening that may still be executed: it is open without a trade. */
+  readonly is_waiting: boolean;
 }
 
 /** The orders of bots that are levels and nothing else. */
 export const levelRows = ({ world }: Evidence, trader: string): Promise<LevelRow[]> =>
   world.gate.read<LevelRow>(
-    `select oid::text, cloid from exchange_orders where chain = $1 and trader = $2 and manner = 'protection' order by oid`,
+    `select oid::text, cloid, exists (select from orders where orders.id = o.parent_order and orders.is_live) as is_waiting
+     from exchange_orders o where chain = $1 and trader = $2 and manner = 'protection' order by oid`,
     [SLUG, trader],
   );

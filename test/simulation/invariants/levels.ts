@@ -119,7 +119,7 @@ const describe = (levels: readonly ChainLevel[]): string =>
 
 function judgeStatuses({ statuses }: Said, rows: readonly LevelRow[], { levels, filled }: LevelHistory): string[] {
   const complaints: string[] = [];
-  for (const { oid, cloid } of rows) {
+  for (const { oid, cloid } of rows.filter(({ is_waiting }) => !is_waiting)) {
     const own = levels.filter(({ owner }) => owner === oid);
     for (const name of [oid, ...(cloid === null ? [] : [cloid])]) {
       const status = statuses.get(name) ?? '';
