@@ -89,9 +89,11 @@ const CLOCK = `
 
 /** Rows are only added: an update would make transactions wait for each other that do not without it. */
 const TRANSITIONS = `
-  create table seen_transitions (subject text not null, before text, after text not null);
+  create table seen_transitions (
+    seq bigint generated always as identity, subject text not null, id bigint not null, before text, after text not null);
   create function note_job() returns trigger language plpgsql as $$ begin
-    insert into seen_transitions values ('job', case when tg_op = 'UPDATE' then old.state end, new.state); return null; end $$;
+    insert into seen_transitions (subject, id, before, after) values ('job', new.id, case when tg_op = 'UPDATE' then old.state end, new.state);
+    return null; end $$;
   create trigger note_new_job after insert on relay_jobs for each row execute function note_job();
   create trigger note_job after update of state on relay_jobs for each row when (old.state is distinct from new.state) execute function note_job();`;
 

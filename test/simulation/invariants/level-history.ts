@@ -142,12 +142,17 @@ export interface LevelRow {
   readonly cloid: string | null;
   /** It came with an opening that may still be executed: it is open without a trade. */
   readonly is_waiting: boolean;
+  /** The states of its transactions, for a violation. */
+  readonly steps: string | null;
 }
 
 /** The orders of bots that are levels and nothing else. */
 export const levelRows = ({ world }: Evidence, trader: string): Promise<LevelRow[]> =>
   world.gate.read<LevelRow>(
-    `select oid::text, cloid, exists (select from orders where orders.id = o.parent_order and orders.is_live) as is_waiting
+    `select oid::text, cloid, exists (select from orders where orders.id = o.parent_order and orders.is_live) as is_waiting, (
+       select string_agg(job.id || ': ' || (
+         select string_agg(after, ' ' order by seq) from seen_transitions where seen_transitions.id = job.id), '; ' order by job.id)
+       from relay_jobs job where job.parent = o.action and (job.context ->> 'item')::integer = o.item) as steps
      from exchange_orders o where chain = $1 and trader = $2 and manner = 'protection' order by oid`,
     [SLUG, trader],
   );

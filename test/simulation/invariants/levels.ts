@@ -82,6 +82,7 @@ const sizeOf = ({ trade: { collateralAmount, leverage, openPrice } }: ChainLevel
 function judgeLists({ listed, oids }: Said, rows: readonly LevelRow[], { levels }: LevelHistory): string[] {
   const complaints: string[] = [];
   const known = new Set(rows.map(({ oid }) => oid));
+  const stepsOf = (owner: string): string => rows.find(({ oid }) => oid === owner)?.steps ?? 'none';
   if (listed.map(({ oid }) => oid).join() !== oids.join())
     complaints.push(`frontendOpenOrders lists ${listed.map(({ oid }) => oid).join()}, openOrders ${oids.join()}`);
   const shown = listed.filter(({ oid, isTrigger, reduceOnly }) => known.has(String(oid)) || (isTrigger && reduceOnly));
@@ -90,7 +91,9 @@ function judgeLists({ listed, oids }: Said, rows: readonly LevelRow[], { levels 
     const own = levels.filter((level) => level.owner === owner);
     const [row, ...more] = shown.filter(({ oid }) => String(oid) === owner);
     if (row === undefined || more.length > 0) {
-      complaints.push(`${describe(own)} were set by order ${owner}, which is listed ${more.length + (row === undefined ? 0 : 1)} times`);
+      complaints.push(
+        `${describe(own)} were set by order ${owner}, which is listed ${more.length + (row === undefined ? 0 : 1)} times; its jobs: ${stepsOf(owner)}`,
+      );
       continue;
     }
     if (!own.some(({ price }) => isNear(priceOf(row), price)))
