@@ -34,7 +34,7 @@ export const levelsAreTheirOrders: Invariant = async (evidence) => {
     if (key === undefined) continue;
     const [rows, history] = [await levelRows(evidence, bot.trader), await levelHistory(evidence, bot.trader, key)];
     if (rows.length === 0 && history.levels.length === 0) continue;
-    const said = await whatIsSaid(evidence, bot, rows);
+    const said = await whatIsSaid(bot, rows);
     const found = [
       ...judgeLists(said, rows, history),
       ...judgeStatuses(said, rows, history),
@@ -48,7 +48,7 @@ export const levelsAreTheirOrders: Invariant = async (evidence) => {
 const TRIES = 8;
 
 /** A replica whose connection was cut, or whose node has not answered yet, is asked again, as a client does. */
-async function asked<Body>(evidence: Evidence, bot: FacadeBot, type: string, fields: object): Promise<Body> {
+async function asked<Body>(bot: FacadeBot, type: string, fields: object): Promise<Body> {
   for (let tries = 1; ; tries += 1) {
     const answer = await bot.info(type, fields);
     if (answer?.status === 200) return answer.body as Body;
@@ -56,13 +56,13 @@ async function asked<Body>(evidence: Evidence, bot: FacadeBot, type: string, fie
   }
 }
 
-async function whatIsSaid(evidence: Evidence, bot: FacadeBot, rows: readonly LevelRow[]): Promise<Said> {
-  const listed = await asked<Listed[]>(evidence, bot, 'frontendOpenOrders', {});
-  const oids = (await asked<{ oid: number }[]>(evidence, bot, 'openOrders', {})).map(({ oid }) => oid);
+async function whatIsSaid(bot: FacadeBot, rows: readonly LevelRow[]): Promise<Said> {
+  const listed = await asked<Listed[]>(bot, 'frontendOpenOrders', {});
+  const oids = (await asked<{ oid: number }[]>(bot, 'openOrders', {})).map(({ oid }) => oid);
   const statuses = new Map<string, string>();
   for (const { oid, cloid } of rows)
     for (const name of [Number(oid), ...(cloid === null ? [] : [cloid])]) {
-      const { order } = await asked<{ order?: { status?: string } }>(evidence, bot, 'orderStatus', { oid: name });
+      const { order } = await asked<{ order?: { status?: string } }>(bot, 'orderStatus', { oid: name });
       statuses.set(String(name), order?.status ?? 'unknownOid');
     }
   return { listed, oids, statuses };
