@@ -116,15 +116,23 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
   'level loses its order': {
     breaks: 'every level is listed under its order',
     // On every trade but the first, the level of an order for several trades is no one's.
-    begin: inDatabase('protections', 'before insert or update', 'new.set_by := null; return new;'),
+    begin: inDatabase(
+      'level_owners',
+      'before insert',
+      `if exists (select from level_owners held where held.chain = new.chain and held.trader = new.trader and held.owner = new.owner and held.slot <> new.slot) then
+         new.owner := nextval('entity_ids');
+       end if; return new;`,
+    ),
   },
   'level stays with the former order': {
     breaks: 'every level is listed under its order',
     // An order at the price of another one does not get its level.
     begin: inDatabase(
-      'protections',
-      'before update',
-      'if new.job is distinct from old.job then new.id := old.id; new.set_by := old.set_by; end if; return new;',
+      'level_owners',
+      'before insert',
+      `if exists (select from level_owners held where (held.chain, held.trader, held.slot, held.kind, held.price) = (new.chain, new.trader, new.slot, new.kind, new.price)) then
+         return null;
+       end if; return new;`,
     ),
   },
   'message without a row': {
