@@ -4,4 +4,6 @@ import type { Cutting } from './plan.js';
 export const FOUND_PLANS: readonly (Cutting & { readonly because: string })[] = [
   // A node that finds every transaction underpriced: the fee was raised to the cap, far beyond the day's budget.
   { because: 'the budget of a wallet holds', rules: 1, runMs: 30_000, seed: 5_499, faults: [1], actions: [20] },
+  // Reorganisations in which changes of levels revert and are mined again: their orders were shown as canceled.
+  { because: 'every level is listed under its order', rules: 4, seed: 2_001_023, faults: [4, 5], actions: [15, 18] },
 ];
