@@ -33,7 +33,8 @@ export async function batchModify(work: TradeWork, { modifies }: TradeActionOf<'
 /** null if there is no such order. */
 async function targetIn({ gateway, venue, caller }: TradeWork, oid: Oid): Promise<string | null> {
   const target = await findTarget(gateway, venue, caller, nameOf(oid));
-  return target && identityOf(target);
+  // A level that a later order is about to set is no one's for the moment.
+  return target && (identityOf(target) || (target.record && `order ${target.record.oid}`));
 }
 
 type Oid = number | string;

@@ -5,10 +5,12 @@ import { eventually } from '../harness/time/eventually.js';
 import {
   cancel,
   cancelNamed,
+  changeOf,
   jumpTo,
   LEVEL_PRICE,
   newLevelBot,
   stop as stopAt,
+  takeProfit,
   units,
   type LevelBot,
 } from '../harness/traders/level-bot.js';
@@ -166,13 +168,19 @@ describe('a stop loss at a price where another stands, whose transaction fails,'
   });
 });
 
-/** The newest transaction for the bot's trader is settled once more, as after a reorganisation. */
-async function settleAgain({ user }: LevelBot, state: 'mined' | 'reverted'): Promise<void> {
+/** The newest transactions for the bot's trader are settled once more, as after a reorganisation. */
+async function settleAgain({ user }: LevelBot, state: 'mined' | 'reverted', count = 1): Promise<void> {
   const { relay } = sandbox.gateway.store;
-  const { rows } = await database.query<{ id: string }>('select id from relay_jobs where trader = $1 order by id desc limit 1', [user]);
-  const job = await relay.job(FACADE_CHAIN, BigInt(rows[0]?.id ?? 0));
-  const mined = job?.mined ?? { hash: '0x01', blockNumber: 1n, blockHash: '0x02', gasUsed: 1n, costWei: 1n };
-  await relay.settle(FACADE_CHAIN, [{ id: job?.id ?? 0n, state, mined }]);
+  const { rows } = await database.query<{ id: string }>('select id from relay_jobs where trader = $1 order by id desc limit $2', [
+    user,
+    count,
+  ]);
+  const jobs = await Promise.all(rows.map(({ id }) => relay.job(FACADE_CHAIN, BigInt(id))));
+  const unmined = { hash: '0x01', blockNumber: 1n, blockHash: '0x02', gasUsed: 1n, costWei: 1n } as const;
+  await relay.settle(
+    FACADE_CHAIN,
+    jobs.map((job) => ({ id: job?.id ?? 0n, state, mined: job?.mined ?? unmined })),
+  );
 }
 
 describe('a stop loss at a price where another stands, whose transaction is settled again after a reorganisation,', () => {
@@ -202,37 +210,86 @@ describe('a stop loss at a price where another stands, whose transaction is sett
   });
 });
 
-describe('a stop loss at a price where another is under way', () => {
-  /** The answers to a cancel of the first and to the second, which is not mined before `resume`. */
-  async function contested(resume: (bot: LevelBot) => Promise<unknown>): Promise<{ bot: LevelBot; canceled: unknown }> {
-    const bot = await newBot('0.1');
-    const x = await bot.place(stop('0.1', X));
-    await chain.pauseMining(true);
-    const answer = bot.ask(orderAction(stop('0.1', Z)));
-    await eventually(
+describe('a level at a price where another is under way', () => {
+  /** Sent to the node, which mines nothing meanwhile. */
+  const isSent = (bot: LevelBot, transactions: number) =>
+    eventually(
       () => database.query(`select from relay_jobs where trader = $1 and state = 'accepted'`, [bot.user]),
-      ({ rowCount }) => rowCount === 1,
+      ({ rowCount }) => rowCount === transactions,
     );
-    const canceling = bot.send(cancel(x));
-    await expect(Promise.race([canceling, new Promise((resolve) => setTimeout(resolve, 300, 'waits'))])).resolves.toBe('waits');
-    await resume(bot);
+
+  type Wire = Record<string, unknown>;
+
+  /** Sends the request while Z, at the same price, and `others` are under way; then these fail or are mined. */
+  async function whileContested(
+    bot: LevelBot,
+    { request, others = [], sent = 0, fail = true }: { request: Wire; others?: readonly Wire[]; sent?: number; fail?: boolean },
+  ): Promise<unknown> {
+    await chain.pauseMining(true);
+    const answers: Promise<unknown>[] = [];
+    for (const [at, order] of [...others, stop('0.1', Z)].entries()) {
+      answers.push(bot.ask(orderAction(order)));
+      await isSent(bot, sent + at + 1);
+    }
+    const asked = bot.send(request);
+    await expect(Promise.race([asked, new Promise((resolve) => setTimeout(resolve, 300, 'waits'))])).resolves.toBe('waits');
+    if (fail) await settleAgain(bot, 'reverted', answers.length);
     await chain.pauseMining(false);
-    const [canceled] = await Promise.all([canceling, answer]);
-    return { bot, canceled };
+    const [outcome] = await Promise.all([asked, ...answers]);
+    await bot.isQuiet();
+    return outcome;
   }
 
   it('is canceled if that one fails', async () => {
-    const { bot, canceled } = await contested((waiting) => settleAgain(waiting, 'reverted'));
-    expect(canceled).toEqual(['success']);
+    const bot = await newBot('0.1');
+    const x = await bot.place(stop('0.1', X));
+    expect(await whileContested(bot, { request: cancel(x) })).toEqual(['success']);
     expect(await bot.stops()).toEqual([0n]);
   });
 
   it('is gone if that one is mined, which stays', async () => {
-    const { bot, canceled } = await contested(() => Promise.resolve());
-    expect(canceled).toEqual(GONE);
-    await bot.isQuiet();
+    const bot = await newBot('0.1');
+    const x = await bot.place(stop('0.1', X));
+    expect(await whileContested(bot, { request: cancel(x), fail: false })).toEqual(GONE);
     expect(await bot.stops()).toEqual([units(55_000)]);
     expect(await bot.send(cancelNamed(Z))).toEqual(['success']);
+  });
+
+  it.each([
+    ['canceled', cancelNamed(X), 0n],
+    ['changed', changeOf(X, stopAt('54000', '0.1', X)), units(54_000)],
+  ])('is %s if that one fails, also while it is under way itself', async (_, request, left) => {
+    const bot = await newBot('0.1');
+    await chain.pauseMining(true);
+    const placed = bot.ask(orderAction(stop('0.1', X)));
+    await isSent(bot, 1);
+    await whileContested(bot, { request, sent: 1 });
+    await placed;
+    expect(await bot.stops()).toEqual([left]);
+  });
+
+  it('of another client is canceled if that one fails', async () => {
+    const bot = await newBot('0.1');
+    const [trade] = await bot.trader.trades();
+    await bot.trader.send(chain.definition.diamond, diamondCall('updateSl', [trade?.index ?? 0, units(55_000)]));
+    await bot.stopsBecome(([at]) => at === units(55_000));
+    const [listed] = await bot.listed();
+    expect(await whileContested(bot, { request: cancel(listed?.oid ?? 0) })).toEqual(['success']);
+    expect(await bot.stops()).toEqual([0n]);
+  });
+
+  it('is changed with another such level in one action if both of those fail', async () => {
+    const bot = await newBot('0.1');
+    const [x, y] = [await bot.place(stop('0.1', X)), await bot.place(takeProfit('65000', '0.1', Y))];
+    const modifies = [
+      { oid: x, order: stopAt('54000', '0.1', X) },
+      { oid: y, order: takeProfit('66000', '0.1', Y) },
+    ];
+    const others = [takeProfit('65000', '0.1', `0x${'c4'.repeat(16)}`)];
+    const changed = await whileContested(bot, { request: { type: 'batchModify', modifies }, others });
+    expect(JSON.stringify(changed)).not.toContain('error');
+    expect(await bot.stops()).toEqual([units(54_000)]);
+    expect((await bot.trader.trades())[0]?.tp).toBe(units(66_000));
   });
 });
 

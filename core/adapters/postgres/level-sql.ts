@@ -1,35 +1,42 @@
 /** Which order has a take profit or stop loss, and whether it stands: every statement about levels reads this from here. */
 
-/** A transaction that will not set what it was made for. One whose nonce became free again may only use up that nonce. */
-const hasFailed = (job: string): string => `exists (
-    select from relay_jobs sent where sent.id = ${job}
-      and (sent.state in ('refused', 'reverted', 'replaced') or sent.not_after = 0 and sent.state <> 'mined'))`;
+/**
+ * Of a row of `level_owners`: its transaction did not fail, or it has none. One whose nonce became free again may only use up that nonce. A
+ * value and no `exists`, so that jobs are always looked up by id: as a join the planner reads all of them.
+ */
+export const isGood = (row: string): string => `coalesce((
+    select sent.state not in ('refused', 'reverted', 'replaced') and (sent.state = 'mined' or sent.not_after is distinct from 0)
+    from relay_jobs sent where sent.id = ${row}.job), true)`;
 
-/** Of a row of `level_owners`: its transaction did not fail, or it has none. */
-export const isGood = (row: string): string => `not ${hasFailed(`${row}.job`)}`;
+const isMined = (row: string): string => `coalesce((select sent.state = 'mined' from relay_jobs sent where sent.id = ${row}.job), true)`;
+
+const ofSameLevel = (row: string): string =>
+  `${row}.chain = level.chain and ${row}.trader = level.trader and ${row}.slot = level.slot and ${row}.kind = level.kind and ${row}.price = level.price`;
 
 /** The later transaction has a level before the earlier one, and any transaction before what was only seen on chain. */
-const newestFirst = (row: string): string => `${row}.job desc nulls last, ${row}.owner desc`;
+export const newestFirst = (row: string): string => `${row}.job desc, ${row}.owner desc`;
 
-/** The newest row of the level of `level`, of those for which this holds. */
-const newestOf = (isCounted: string): string => `level_owners newest
-    where newest.chain = level.chain and newest.trader = level.trader and newest.slot = level.slot and newest.kind = level.kind
-      and newest.price = level.price and ${isCounted}
-    order by ${newestFirst('newest')} limit 1`;
+/**
+ * Whether `level` is the newest row of its level of those for which this holds. It looks for the next one of them and not for the newest:
+ * any number may have failed since, and they would be walked through for each row anew.
+ */
+const isNewest = (holds: (row: string) => string): string => `(${holds('level')} and (
+    select newer.id from level_owners newer
+    where ${ofSameLevel('newer')} and (newer.job, newer.owner) > (level.job, level.owner) and ${holds('newer')}
+    order by newer.job, newer.owner limit 1) is null)`;
 
 /**
  * Whether a row of `level_owners` is the one that has its level: the newest whose transaction did not fail. It is decided with each look and
  * never stored, because after a reorganisation a transaction that failed may be mined, and one that was mined may fail.
  */
-export const IS_OWNER = `level.id = (select newest.id from ${newestOf(isGood('newest'))})`;
-
-/** The order that has the level of `level`. */
-export const OWNER = `(select newest.owner from ${newestOf(isGood('newest'))})`;
+export const IS_OWNER = isNewest(isGood);
 
 /** Whether a row is the newest whose transaction was mined: it has its level, or has it again if all that are under way fail. */
-export const IS_NEWEST_MINED = `level.id = (select newest.id from ${newestOf(
-  `(newest.job is null or exists (select from relay_jobs sent where sent.id = newest.job and sent.state = 'mined'))`,
-)})`;
+export const IS_NEWEST_MINED = isNewest(isMined);
+
+/** The order that has the level of `level`. */
+export const OWNER = `(
+    select newest.owner from level_owners newest where ${ofSameLevel('newest')} and ${isGood('newest')} order by ${newestFirst('newest')} limit 1)`;
 
 /** The index of a level's trade: that of the position once its resting order was filled. */
 export const PLACE = `coalesce((

@@ -1,6 +1,19 @@
 import type { Knex } from 'knex';
 import { AWAITED_WITH_JOBS, IS_AWAITED } from './exchange-sql.js';
-import { copyTo, IS_NEWEST_MINED, IS_OWNER, IS_SET, isGood, levelsOf, onTrades, OWNER, PLACE, rowsOf, slotOf } from './level-sql.js';
+import {
+  copyTo,
+  IS_NEWEST_MINED,
+  IS_OWNER,
+  IS_SET,
+  isGood,
+  levelsOf,
+  newestFirst,
+  onTrades,
+  OWNER,
+  PLACE,
+  rowsOf,
+  slotOf,
+} from './level-sql.js';
 import { levelKey } from '../../domain/order-machine.js';
 import type { KnownProtection, PastProtection, Protection, ProtectionStore } from '../../ports/stores/protections.js';
 import type { ChainSlug } from '../../chains/chains.js';
@@ -61,10 +74,14 @@ export const STANDING = `
     or exists (select from exchange_orders o where o.chain = :chain and o.oid = :id and ${IS_AWAITED}))
   order by place, level.kind, (${IS_SET}) desc, level.id`;
 
+const isAwaited = (oid: string): string =>
+  `exists (select from exchange_orders o where o.chain = :chain and o.oid = ${oid} and ${IS_AWAITED})`;
+
+/** Its trade has the level, or is about to get it, while a later order is about to set the same one. */
 export const IS_CONTESTED = `
   select exists (
-    select from ${onTrades(OWN)} and ${IS_SET} and ${IS_NEWEST_MINED}
-      and exists (select from exchange_orders o where o.chain = :chain and o.oid = ${OWNER} and o.oid <> :id and ${IS_AWAITED})) as is_contested`;
+    select from ${onTrades(OWN)} and (${IS_SET} and ${IS_NEWEST_MINED} or ${isGood('level')} and ${isAwaited(':id')})
+      and ${OWNER} <> :id and ${isAwaited(OWNER)}) as is_contested`;
 
 export function createProtectionStore(db: Knex): ProtectionStore {
   const rows = async <Found>(sql: string, values: Record<string, unknown>): Promise<Found[]> =>
@@ -114,9 +131,9 @@ export function createProtectionStore(db: Knex): ProtectionStore {
         price: protection.price.toString(),
       }));
       const orders = await ordersAt(chain, trader, protections);
-      const slots = [...new Set(wanted.map(({ row }) => row.slot))];
+      const levels = JSON.stringify(wanted.map(({ row: { slot, kind }, price }) => ({ slot, kind, price })));
       const read = async (): Promise<Map<string, Row>> =>
-        new Map((await rows<Row>(KNOWN, { chain, trader, slots })).map((row) => [keyOf(row), row]));
+        new Map((await rows<Row>(KNOWN, { chain, trader, levels })).map((row) => [keyOf(row), row]));
       let known = await read();
       const missing = wanted.filter(
         ({ protection, row, price }) => !orders.has(placeOf(protection)) && !known.has(keyOf({ ...row, price })),
@@ -243,7 +260,7 @@ interface NewOwner {
 const ADD = statement(`
   insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
   select cast(:chain as text), cast(:trader as text), cast(:slot as bigint), cast(:kind as text), cast(:price as numeric),
-    coalesce(cast(:owner as bigint), nextval('entity_ids')), cast(:job as bigint), cast(:seenAt as bigint)
+    coalesce(cast(:owner as bigint), nextval('entity_ids')), coalesce(cast(:job as bigint), 0), cast(:seenAt as bigint)
   where not exists (
     select from level_owners level where level.chain = cast(:chain as text) and level.trader = cast(:trader as text)
       and level.slot = cast(:slot as bigint) and level.kind = cast(:kind as text) and level.price = cast(:price as numeric) and ${isGood('level')})
@@ -290,8 +307,14 @@ export const SUCCESSORS = `
 
 const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey(kind, tradeIndex)}/${price}`;
 
+/** Looks for the newest of each level only, as any number of orders may have set it. */
 export const KNOWN = `
-  select level.owner as id, slot, kind, price::text, seen_at, ${IS_BOTS} as is_bots from level_owners level
-  where chain = :chain and trader = :trader and slot = any(:slots) and ${IS_OWNER}`;
+  select level.owner as id, level.slot, level.kind, level.price::text, level.seen_at, ${IS_BOTS} as is_bots
+  from jsonb_to_recordset(cast(:levels as jsonb)) as wanted(slot bigint, kind text, price numeric) cross join lateral (
+    select * from level_owners row
+    where row.chain = :chain and row.trader = :trader and row.slot = wanted.slot and row.kind = wanted.kind and row.price = wanted.price
+      and ${isGood('row')}
+    order by ${newestFirst('row')} limit 1
+  ) level`;
 
 const keyOf = ({ slot, kind, price }: { slot: number | bigint; kind: string; price: string }): string => `${slot}/${kind}/${price}`;

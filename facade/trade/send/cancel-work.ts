@@ -82,8 +82,10 @@ export async function uncontested(
 ): Promise<Target | null | 'contested'> {
   const { gateway, venue, caller } = work;
   const record = target?.record;
-  if (record?.manner !== 'protection') return target;
-  const isContested = () => gateway.store.facade.protections.isContested(venue.definition.slug, caller.trader, record.oid);
+  // Levels that other clients set have a number and no record.
+  const oid = record?.oid ?? ('oid' in name ? name.oid : null);
+  if (oid === null || (record && record.manner !== 'protection')) return target;
+  const isContested = () => gateway.store.facade.protections.isContested(venue.definition.slug, caller.trader, oid);
   if (!(await isContested())) return target;
   if (!(await comesTrue(work, async () => !(await isContested())))) return 'contested';
   return findTarget(gateway, venue, caller, name);

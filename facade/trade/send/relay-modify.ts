@@ -52,8 +52,9 @@ export async function relayModify(
   action: SignedAction,
   request: ModifyRequest,
 ): Promise<ModifyOutcome> {
-  const { name, holdMs } = request;
-  const end = venue.clock.now() + holdMs;
+  const { name } = request;
+  const end = venue.clock.now() + request.holdMs;
+  const timeLeft = (): number => Math.max(0, end - venue.clock.now());
   const target = await uncontested({ gateway, venue, caller, end }, name, await findTarget(gateway, venue, caller, name));
   if (target === 'contested') return { kind: 'executing', reclaimableAt: null };
   if (target?.pairIndex !== request.item.pairIndex || isEmpty(target)) return { kind: 'gone' };
@@ -72,7 +73,7 @@ export async function relayModify(
   if (resting !== null && isOneEntry(plan)) {
     const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
       replaceInOne(gateway, venue, caller, action, {
-        ...{ ...resting, plan: by, askedAt: facts.askedAt, holdMs },
+        ...{ ...resting, plan: by, askedAt: facts.askedAt, holdMs: timeLeft() },
         hasSameCloid: hasCloidOf(target, item),
       });
     const replaced = await replace(plan);
@@ -82,10 +83,9 @@ export async function relayModify(
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten in place, so that the position is never without it.
   const isOverwritten = overwrites(plan, target);
-  const kept = isOverwritten ? null : await cancelTarget(gateway, venue, caller, action, { ...request, target });
+  const kept = isOverwritten ? null : await cancelTarget(gateway, venue, caller, action, { ...request, holdMs: timeLeft(), target });
   if (kept !== null) return kept;
-  const left = Math.max(0, end - venue.clock.now());
-  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: left });
+  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: timeLeft() });
   if (!placed) return { kind: 'gone' };
   const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
   return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };

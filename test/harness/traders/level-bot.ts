@@ -112,7 +112,9 @@ export const cancelNamed = (cloid: string) => ({ type: 'cancelByCloid', cancels:
 export const changeOf = (oid: number | string, to: object) => ({ type: 'batchModify', modifies: [{ oid, order: to }] });
 export const buy = (s: string) => order({ a: BTC, b: true, p: String(LEVEL_PRICE * 1.05), s, r: false, t: { limit: { tif: 'Ioc' } } });
 export const sell = (s: string) => order({ a: BTC, b: false, p: String(LEVEL_PRICE * 0.95), s, r: true, t: { limit: { tif: 'Ioc' } } });
-export const stop = (triggerPx: string, s: string, c: string) =>
-  order({ a: BTC, b: false, p: triggerPx, s, r: true, t: { trigger: { isMarket: true, triggerPx, tpsl: 'sl' } }, c });
+const level = (tpsl: 'tp' | 'sl') => (triggerPx: string, s: string, c: string) =>
+  order({ a: BTC, b: false, p: triggerPx, s, r: true, t: { trigger: { isMarket: true, triggerPx, tpsl } }, c });
+export const stop = level('sl');
+export const takeProfit = level('tp');
 /** Only asks whether the cloid is free: none of this size can be placed. */
 export const named = (c: string) => orderAction(stop('55000', '0.05', c));
