@@ -28,6 +28,9 @@ const ROWS = 40_000;
 const [CHAIN, WALLET, TRADER] = ['base', '0xw', '0xt'];
 /** Has a book full of orders that rest, and one under way. */
 const MAKER = '0xm';
+/** Had a level set once, and then refused again and again. */
+const REPEATER = '0xr';
+const REFUSED = 2_000;
 
 let database: TestDatabase;
 let db: Knex;
@@ -63,6 +66,12 @@ const PAST = [
   `insert into spend_reservations (chain, agent, trader, day, id, usd)
    select '${CHAIN}', '0xa', '${TRADER}', 1, n || grown.mark, 1 from generate_series(1, ${ROWS}) n
    join (values ('', 1), ('/2', 20)) as grown (mark, every) on n % every = 0`,
+  `insert into relay_jobs (chain, wallet, trader, purpose, data, gas, context, state, is_over, created_at)
+   select '${CHAIN}', '0xv', '${REPEATER}', 'no-op', '0x', 1, 'null', 'refused', true, n from generate_series(1, ${REFUSED}) n`,
+  `insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+   select chain, trader, 1, 'sl', 1, id, id, created_at from relay_jobs where trader = '${REPEATER}'
+   union all select '${CHAIN}', '${REPEATER}', 1, 'sl', 1, 1, 0, 0`,
+  `insert into positions (chain, trader, trade_index, is_open, state) values ('${CHAIN}', '${REPEATER}', 1, true, '{"sl": {"$n": "1"}}')`,
   'analyze',
 ];
 
@@ -142,7 +151,7 @@ describe('what is asked about the levels of an order', () => {
     ['all that it ever had', EVER_OF, { id: 20 }],
     ['the newest of all orders', LISTED, { limit: 100 }],
     ['those that a later order is about to set', IS_CONTESTED, { id: 20 }],
-    ['those that are known of some trades', KNOWN, { slots: [20, 40] }],
+    ['those that are known of some trades', KNOWN, { levels: '[{"slot": 20, "kind": "sl", "price": 1}]' }],
   ])('%s: are found by an index, however many there were', async (_, sql, values) => {
     const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${sql}`, {
       ...{ chain: CHAIN, trader: TRADER },
@@ -150,6 +159,22 @@ describe('what is asked about the levels of an order', () => {
     } as never);
     const plan = rows.map((row) => row['QUERY PLAN']);
     expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|level_owners|positions|chain_events|exchange_orders)/);
+  });
+
+  it.each([
+    ['that stand', STANDING, { id: 1 }],
+    ['that an order ever had', EVER_OF, { id: 1 }],
+    ['of all orders', LISTED, { limit: 100 }],
+    ['that a later order is about to set', IS_CONTESTED, { id: 1 }],
+    ['that are known', KNOWN, { levels: '[{"slot": 1, "kind": "sl", "price": 1}]' }],
+  ])('levels %s: each order that was refused there is looked at a few times', async (_, sql, values) => {
+    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, buffers, timing off) ${sql}`, {
+      ...{ chain: CHAIN, trader: REPEATER },
+      ...values,
+    } as never);
+    // Of the whole statement, as the outermost step comes first.
+    const pages = rows.map((row) => /Buffers: shared hit=(\d+)/.exec(row['QUERY PLAN'])?.[1]).find((hit) => hit !== undefined);
+    expect(Number(pages)).toBeLessThan(30 * REFUSED);
   });
 });
 
