@@ -25,7 +25,7 @@ interface Said {
 
 /**
  * Every take profit and stop loss on chain is listed under the order that set it last, at its price and size; nothing else is listed; the
- * status of each order by each of its names agrees; and what a bot was told about a cancel or an order holds.
+ * status of each order by each of its names agrees; and what a bot was answered about a cancel or an order holds.
  */
 export const levelsAreTheirOrders: Invariant = async (evidence) => {
   const complaints: string[] = [];
