@@ -36,13 +36,16 @@ export interface DailyBudgetOptions {
 export interface DailyBudget {
   /** Called after each chain check with the wallet's balance and the open jobs. */
   refresh(balance: bigint, open: readonly RelayJob[]): Promise<void>;
-  /** Why a job of this maximum cost is not started; null while the budget covers it together with all open jobs. */
-  refusal(maxCostWei: bigint): Promise<Refusal | null>;
+  /**
+   * Why a job of this maximum cost is not started; null while the budget covers it together with all open jobs. Then it is reserved at once,
+   * because several jobs are checked at the same time.
+   */
+  refusal(id: bigint, maxCostWei: bigint): Promise<Refusal | null>;
   /** Reserves a job's maximum cost until the job is over; then its actual cost counts. */
   begin(id: bigint, maxCostWei: bigint): void;
   /** Reserves more for a job that is to be sent at a higher fee; false, and nothing is changed, if the budget does not cover it. */
   raise(id: bigint, maxCostWei: bigint): boolean;
-  /** Releases jobs that got no nonce after all, because they were canceled in the queue: they cost nothing. */
+  /** Releases jobs that got no nonce after all, because they were refused or canceled in the queue: they cost nothing. */
   release(ids: readonly bigint[]): void;
   step(job: RelayJob): void;
   /** Another replica held the lane in the meantime. */
@@ -83,6 +86,9 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
   const budgetOf = ({ highest }: Day): bigint => (setting === 'half' ? highest / 2n : setting);
   const committed = (): bigint => [...underWay.values()].reduce((sum, cost) => sum + cost, 0n);
 
+  const covers = (day: Day, id: bigint, maxCostWei: bigint): boolean =>
+    day.spent + committed() - (underWay.get(id) ?? 0n) + maxCostWei <= budgetOf(day);
+
   async function report(isNow: boolean, day: Day): Promise<void> {
     if (isReached === isNow) return;
     isReached = isNow;
@@ -104,12 +110,14 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
       // Open jobs may exceed the budget although it is not spent yet; then the next job's check decides.
       if (isSpent || isReached !== true || spent + committed() < budgetOf(last)) await report(isSpent, last);
     },
-    async refusal(maxCostWei) {
+    async refusal(id, maxCostWei) {
       const day = today();
       // No job is started before the first chain check, which refreshes this.
-      if (day === null) return null;
+      if (day === null || covers(day, id, maxCostWei)) {
+        underWay.set(id, maxCostWei);
+        return null;
+      }
       const budget = budgetOf(day);
-      if (day.spent + committed() + maxCostWei <= budget) return null;
       await report(true, day);
       const note = `the relayer has used its budget of ${formatEther(budget)} for today; cancels and closes are still sent`;
       return { reason: 'budget', note };
@@ -117,8 +125,7 @@ export function createDailyBudget(options: DailyBudgetOptions): DailyBudget {
     begin: (id, maxCostWei) => void underWay.set(id, maxCostWei),
     raise(id, maxCostWei) {
       const day = today();
-      const others = committed() - (underWay.get(id) ?? 0n);
-      if (day !== null && day.spent + others + maxCostWei > budgetOf(day)) return false;
+      if (day !== null && !covers(day, id, maxCostWei)) return false;
       underWay.set(id, maxCostWei);
       return true;
     },

@@ -63,7 +63,7 @@ export function createLane(options: LaneOptions): Lane {
     isOurs,
     paceMs: PACE_MS,
   });
-  const policy: PolicySettings = { ...settings, afford: async (job) => budget.refusal(await delivery.maxCost(job)) };
+  const policy: PolicySettings = { ...settings, afford: async (job) => budget.refusal(job.id, await delivery.maxCost(job)) };
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -200,10 +200,14 @@ export function createLane(options: LaneOptions): Lane {
       // A job that cannot be sent must not take a nonce: it would block later ones.
       if (problems.now() !== null || problems.has('nonce')) return false;
       const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, policy);
-      if (refusal !== null) return await refuse(job, refusal);
+      if (refusal !== null) {
+        budget.release([job.id]);
+        return await refuse(job, refusal);
+      }
       budget.begin(job.id, await delivery.maxCost(job));
       return true;
     } catch (error) {
+      budget.release([job.id]);
       log.warn('relay.not-begun', { wallet: address, job: job.id, error });
       return false;
     }

@@ -3,8 +3,8 @@ import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Address } from '../../core/types.js';
 import type { DailyBudgetSetting } from '../../core/config/relayer.js';
-import type { RelayJob } from '../../core/ports/stores/relay.js';
-import { createDailyBudget, type UsedBudget } from '../../relayer/daily-budget.js';
+import type { Refusal, RelayJob } from '../../core/ports/stores/relay.js';
+import { createDailyBudget, type DailyBudget, type UsedBudget } from '../../relayer/daily-budget.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { openReplicas, type Replicas } from '../harness/database/two-stores.js';
 
@@ -50,6 +50,13 @@ function newWallet(): Wallet {
 }
 
 const over = (id: bigint): RelayJob => ({ id, state: 'mined' }) as RelayJob;
+/** Asked for a job that is not begun. */
+async function refusalOf(budget: DailyBudget, maxCostWei: bigint): Promise<Refusal | null> {
+  const refusal = await budget.refusal(99n, maxCostWei);
+  budget.release([99n]);
+  return refusal;
+}
+
 const REACHED = {
   reason: 'budget',
   note: expect.stringMatching(/^the relayer has used its budget of .* cancels and closes are still sent$/),
@@ -61,16 +68,16 @@ describe('the budget of a wallet and day', () => {
     const own = budget(100n);
     await spend(wallet, 40n);
     await own.refresh(1_000n, []);
-    expect(await own.refusal(60n)).toBeNull();
+    expect(await refusalOf(own, 60n)).toBeNull();
     own.begin(1n, 50n);
-    expect(await own.refusal(11n)).toMatchObject(REACHED);
-    expect(await own.refusal(10n)).toBeNull();
-    expect(await own.refusal(11n)).toMatchObject(REACHED);
+    expect(await refusalOf(own, 11n)).toMatchObject(REACHED);
+    expect(await refusalOf(own, 10n)).toBeNull();
+    expect(await refusalOf(own, 11n)).toMatchObject(REACHED);
     expect(events).toEqual(['left', { wallet, spentWei: 40n, budgetWei: 100n, freesAt: expect.any(Number) }]);
     await spend(wallet, 20n);
     own.step(over(1n));
     await own.refresh(1_000n, []);
-    expect(await own.refusal(40n)).toBeNull();
+    expect(await refusalOf(own, 40n)).toBeNull();
     expect(events.at(-1)).toBe('left');
   });
 
@@ -80,11 +87,20 @@ describe('the budget of a wallet and day', () => {
     await spend(wallet, 450n);
     const restarted = budget('half');
     await restarted.refresh(550n, []);
-    expect(await restarted.refusal(51n)).toMatchObject(REACHED);
-    expect(await restarted.refusal(50n)).toBeNull();
+    expect(await refusalOf(restarted, 51n)).toMatchObject(REACHED);
+    expect(await refusalOf(restarted, 50n)).toBeNull();
     await restarted.refresh(2_000n, []);
-    expect(await restarted.refusal(550n)).toBeNull();
-    expect(await restarted.refusal(551n)).toMatchObject(REACHED);
+    expect(await refusalOf(restarted, 550n)).toBeNull();
+    expect(await refusalOf(restarted, 551n)).toMatchObject(REACHED);
+  });
+
+  it('covers jobs that are checked at the same time only as far as it lasts for all of them', async () => {
+    const own = newWallet().budget(100n);
+    await own.refresh(1_000n, []);
+    const checked = await Promise.all([own.refusal(1n, 60n), own.refusal(2n, 30n), own.refusal(3n, 60n)]);
+    expect(checked).toEqual([null, null, expect.objectContaining(REACHED)]);
+    own.release([1n]);
+    expect(await own.refusal(3n, 60n)).toBeNull();
   });
 
   it('covers a higher fee of what is under way only as far as it lasts', async () => {
@@ -95,9 +111,9 @@ describe('the budget of a wallet and day', () => {
     own.begin(1n, 20n);
     own.begin(2n, 10n);
     expect(own.raise(1n, 51n)).toBe(false);
-    expect(await own.refusal(30n)).toBeNull();
+    expect(await refusalOf(own, 30n)).toBeNull();
     expect(own.raise(1n, 50n)).toBe(true);
-    expect(await own.refusal(1n)).toMatchObject(REACHED);
+    expect(await refusalOf(own, 1n)).toMatchObject(REACHED);
     expect(budget('unlimited').raise(1n, 10n ** 30n)).toBe(true);
   });
 
@@ -107,9 +123,9 @@ describe('the budget of a wallet and day', () => {
     let shift = 0;
     const own = budget(100n, { ...systemClock, now: () => systemClock.now() + shift });
     await own.refresh(1_000n, []);
-    expect(await own.refusal(1n)).toMatchObject(REACHED);
+    expect(await refusalOf(own, 1n)).toMatchObject(REACHED);
     shift = DAY_MS;
-    expect(await own.refusal(100n)).toBeNull();
+    expect(await refusalOf(own, 100n)).toBeNull();
   });
 
   it('counts what a replica before it began and what is still open', async () => {
@@ -117,8 +133,8 @@ describe('the budget of a wallet and day', () => {
     const own = budget(100n);
     const open = { id: 7n, gas: 10n, state: 'accepted', attempts: [{ maxFeePerGas: 6n }] } as unknown as RelayJob;
     await own.refresh(1_000n, [open]);
-    expect(await own.refusal(41n)).toMatchObject(REACHED);
-    expect(await own.refusal(40n)).toBeNull();
+    expect(await refusalOf(own, 41n)).toMatchObject(REACHED);
+    expect(await refusalOf(own, 40n)).toBeNull();
   });
 
   it('can be lifted', async () => {
@@ -126,6 +142,6 @@ describe('the budget of a wallet and day', () => {
     await spend(wallet, 10n ** 30n);
     const own = budget('unlimited');
     await own.refresh(0n, []);
-    expect(await own.refusal(10n ** 30n)).toBeNull();
+    expect(await refusalOf(own, 10n ** 30n)).toBeNull();
   });
 });
