@@ -6,4 +6,6 @@ export const FOUND_PLANS: readonly (Cutting & { readonly because: string })[] = 
   { because: 'the budget of a wallet holds', rules: 1, runMs: 30_000, seed: 5_499, faults: [1], actions: [20] },
   // Reorganisations in which changes of levels revert and are mined again: their orders were shown as canceled.
   { because: 'every level is listed under its order', rules: 4, seed: 2_001_023, faults: [4, 5], actions: [15, 18] },
+  // Openings that are checked at the same time: each was compared with the budget before any of them was reserved.
+  { because: 'the budget of a wallet holds', rules: 3, seed: 2_300_050, faults: [0, 1], actions: [0, 1, 2, 7, 10] },
 ];
