@@ -220,6 +220,28 @@ describe('a level at a price where another is under way', () => {
 
   type Wire = Record<string, unknown>;
 
+  /** Resolves when the gateway has found a level contested twice: once to know it, and once more while it waits. */
+  async function watchLooks(): Promise<'waits'> {
+    const { protections } = sandbox.gateway.store.facade;
+    const isContested = protections.isContested.bind(protections);
+    let looks = 0;
+    const counted: typeof isContested = async (...asked) => {
+      const found = await isContested(...asked);
+      if (found) looks += 1;
+      return found;
+    };
+    Object.assign(protections, { isContested: counted });
+    try {
+      await eventually(
+        () => looks,
+        (count) => count > 1,
+      );
+      return 'waits';
+    } finally {
+      Object.assign(protections, { isContested });
+    }
+  }
+
   /** Sends the request while Z, at the same price, and `others` are under way; then these fail or are mined. */
   async function whileContested(
     bot: LevelBot,
@@ -231,8 +253,9 @@ describe('a level at a price where another is under way', () => {
       answers.push(bot.ask(orderAction(order)));
       await isSent(bot, sent + at + 1);
     }
+    const isWaiting = watchLooks();
     const asked = bot.send(request);
-    await expect(Promise.race([asked, new Promise((resolve) => setTimeout(resolve, 300, 'waits'))])).resolves.toBe('waits');
+    expect(await Promise.race([asked, isWaiting])).toBe('waits');
     if (fail) await settleAgain(bot, 'reverted', answers.length);
     await chain.pauseMining(false);
     const [outcome] = await Promise.all([asked, ...answers]);
@@ -265,6 +288,35 @@ describe('a level at a price where another is under way', () => {
     await isSent(bot, 1);
     await whileContested(bot, { request, sent: 1 });
     await placed;
+    expect(await bot.stops()).toEqual([left]);
+  });
+
+  it.each([
+    ['canceled', cancelNamed(X), 0n],
+    ['changed', changeOf(X, stopAt('54000', '0.1', X)), units(54_000)],
+  ])('is %s if that one fails after the level was read, and before it is asked whether another is under way', async (_, request, left) => {
+    const bot = await newBot('0.1');
+    await bot.place(stop('0.1', X));
+    await chain.pauseMining(true);
+    const answer = bot.ask(orderAction(stop('0.1', Z)));
+    await isSent(bot, 1);
+    const { protections } = sandbox.gateway.store.facade;
+    const isContested = protections.isContested.bind(protections);
+    const hasFailed = new Promise<void>((resolve) => {
+      const failsFirst: typeof isContested = async (...asked) => {
+        Object.assign(protections, { isContested });
+        await settleAgain(bot, 'reverted');
+        resolve();
+        return isContested(...asked);
+      };
+      Object.assign(protections, { isContested: failsFirst });
+    });
+    const asked = bot.send(request);
+    await hasFailed;
+    await isSent(bot, 1);
+    await chain.pauseMining(false);
+    await Promise.all([asked, answer]);
+    await bot.isQuiet();
     expect(await bot.stops()).toEqual([left]);
   });
 

@@ -86,7 +86,8 @@ export async function uncontested(
   const oid = record?.oid ?? ('oid' in name ? name.oid : null);
   if (oid === null || (record && record.manner !== 'protection')) return target;
   const isContested = () => gateway.store.facade.protections.isContested(venue.definition.slug, caller.trader, oid);
-  if (!(await isContested())) return target;
+  // Without a level it may have been read while such an order was under way, which has failed since.
+  if (!(await isContested())) return target?.protections.length === 0 ? findTarget(gateway, venue, caller, name) : target;
   if (!(await comesTrue(work, async () => !(await isContested())))) return 'contested';
   return findTarget(gateway, venue, caller, name);
 }
