@@ -1,29 +1,23 @@
 import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
-import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
-import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Protection } from '../../../../core/ports/stores/protections.js';
 import type { Settled } from '../../../../core/ports/stores/relay.js';
 import type { Address } from '../../../../core/types.js';
-import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
-import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { openReplicas, type Replicas } from '../../../harness/database/two-stores.js';
 import { storeAction } from '../../../harness/hyperliquid/store-action.js';
 
 /** Which order has a level, after the transactions of later ones at the same price failed or were mined after all. */
 const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
 const CHAIN = 'base';
 
-let database: TestDatabase;
+let replicas: Replicas;
 let store: KnexStore;
 let trade = 0;
 let clock = 0;
 beforeAll(async () => {
-  database = await createEmptyTestDatabase();
-  store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createRecordedLog() });
+  replicas = await openReplicas();
+  [store] = replicas.stores;
 });
-afterAll(async () => {
-  await store.close();
-  await database.drop();
-});
+afterAll(() => replicas.close());
 beforeEach(() => (trade += 2));
 
 interface Placed {

@@ -146,6 +146,12 @@ describe('what is asked by a cloid', () => {
 });
 
 describe('what is asked about the levels of an order', () => {
+  async function explain(sql: string, values: object): Promise<string[]> {
+    const asked = `explain (analyze, buffers, timing off) ${sql}`;
+    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(asked, { chain: CHAIN, ...values } as never);
+    return rows.map((row) => row['QUERY PLAN']);
+  }
+
   it.each([
     ['those that stand', STANDING, { id: 20 }],
     ['all that it ever had', EVER_OF, { id: 20 }],
@@ -153,11 +159,7 @@ describe('what is asked about the levels of an order', () => {
     ['those that a later order is about to set', IS_CONTESTED, { id: 20 }],
     ['those that are known of some trades', KNOWN, { levels: '[{"slot": 20, "kind": "sl", "price": 1}]' }],
   ])('%s: are found by an index, however many there were', async (_, sql, values) => {
-    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${sql}`, {
-      ...{ chain: CHAIN, trader: TRADER },
-      ...values,
-    } as never);
-    const plan = rows.map((row) => row['QUERY PLAN']);
+    const plan = await explain(sql, { trader: TRADER, ...values });
     expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|level_owners|positions|chain_events|exchange_orders)/);
   });
 
@@ -168,12 +170,9 @@ describe('what is asked about the levels of an order', () => {
     ['that a later order is about to set', IS_CONTESTED, { id: 1 }],
     ['that are known', KNOWN, { levels: '[{"slot": 1, "kind": "sl", "price": 1}]' }],
   ])('levels %s: each order that was refused there is looked at a few times', async (_, sql, values) => {
-    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, buffers, timing off) ${sql}`, {
-      ...{ chain: CHAIN, trader: REPEATER },
-      ...values,
-    } as never);
+    const plan = await explain(sql, { trader: REPEATER, ...values });
     // Of the whole statement, as the outermost step comes first.
-    const pages = rows.map((row) => /Buffers: shared hit=(\d+)/.exec(row['QUERY PLAN'])?.[1]).find((hit) => hit !== undefined);
+    const pages = plan.map((step) => /Buffers: shared hit=(\d+)/.exec(step)?.[1]).find((hit) => hit !== undefined);
     expect(Number(pages)).toBeLessThan(30 * REFUSED);
   });
 });

@@ -1,24 +1,18 @@
 import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
-import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
-import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Address } from '../../../../core/types.js';
 import type { RelayJob } from '../../../../core/ports/stores/relay.js';
-import { createEmptyTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
-import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { openReplicas, type Replicas } from '../../../harness/database/two-stores.js';
 import { storeAction } from '../../../harness/hyperliquid/store-action.js';
 
 const [WALLET, TRADER] = ['0xaa', '0xbb'] as Address[] as [Address, Address];
 
-let database: TestDatabase;
+let replicas: Replicas;
 let store: KnexStore;
 beforeAll(async () => {
-  database = await createEmptyTestDatabase();
-  store = await openDatabase({ kind: 'server', url: database.url, clock: systemClock, log: createRecordedLog() });
+  replicas = await openReplicas();
+  [store] = replicas.stores;
 });
-afterAll(async () => {
-  await store.close();
-  await database.drop();
-});
+afterAll(() => replicas.close());
 
 async function queue(): Promise<RelayJob> {
   const action = await storeAction(store, {

@@ -11,11 +11,11 @@ const upTo = (count: number) => migrate({ url: database.url, log, migrations: MI
 
 let database: TestDatabase;
 let db: Knex;
-beforeAll(async () => {
+beforeEach(async () => {
   database = await createEmptyTestDatabase();
   db = connectDatabase({ url: database.url, log });
 });
-afterAll(async () => {
+afterEach(async () => {
   await db.destroy();
   await database.drop();
 });
@@ -32,7 +32,7 @@ async function addStop(oid: number, trades: readonly number[]): Promise<void> {
   await db('protections').insert({ id: oid, chain: CHAIN, trader: TRADER, slot: trades[0], kind: 'sl', price: 55, seen_at: oid });
 }
 
-it('an order for several trades gets its levels, also those of an earlier order, except those that a later order has or that were moved', async () => {
+it('0002: an order for several trades gets its levels, also those of an earlier order, except those that a later order has or that were moved', async () => {
   await upTo(1);
   await db('relay_actions').insert({
     ...{ chain: CHAIN, signer: '0xs', trader: TRADER, envelope: '{}', action_hash: '0x', form: 'canonical', network: 'a' },
@@ -56,5 +56,26 @@ it('an order for several trades gets its levels, also those of an earlier order,
     [2, 55, 101],
     [3, 55, 102],
     [5, 55, 101],
+  ]);
+});
+
+it('0003: every order that has a level, or had it before, is kept with its transaction', async () => {
+  await upTo(2);
+  const level = { chain: 'base', trader: '0xt', kind: 'sl', price: 55 };
+  const former = [
+    { id: 11, set_by: null, seen_at: 1, job: null },
+    { id: 12, set_by: 19, seen_at: 2, job: 4 },
+  ];
+  await db('protections').insert([
+    { ...level, id: 10, slot: 1, seen_at: 7 },
+    { ...level, id: 11, slot: 2, seen_at: 3, set_by: 20, job: 5, former: JSON.stringify(former) },
+  ]);
+  await upTo(3);
+  const found = await db('level_owners').orderBy('id').select<Record<'slot' | 'owner' | 'job' | 'seen_at', bigint>[]>();
+  expect(found.map(({ slot, owner, job, seen_at }) => [slot, owner, job, seen_at].map(Number))).toEqual([
+    [1, 10, 0, 7],
+    [2, 11, 0, 1],
+    [2, 19, 4, 2],
+    [2, 20, 5, 3],
   ]);
 });
