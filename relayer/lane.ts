@@ -204,6 +204,7 @@ export function createLane(options: LaneOptions): Lane {
         budget.release([job.id]);
         return await refuse(job, refusal);
       }
+      // Closes and cancels too, which the budget does not refuse: they leave less for openings.
       budget.begin(job.id, await delivery.maxCost(job));
       return true;
     } catch (error) {

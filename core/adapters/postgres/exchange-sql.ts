@@ -1,6 +1,6 @@
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { NOW_MS } from './migrations/migration.js';
-import { IS_OWNER, IS_SET, isGood, levelsOf, rowsOf } from './level-sql.js';
+import { IS_OWNER, IS_SET, hasNotFailed, levelsOf, rowsOf } from './level-sql.js';
 import { statement } from './statement.js';
 import type { TraderFacts } from '../../ports/stores/exchange.js';
 import { readPosition } from './tracking-rows.js';
@@ -34,15 +34,15 @@ const HAS_LIVE_LEG = `exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id
     where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
 
-const ROWS_OF_O = { chain: 'o.chain', trader: 'o.trader', oid: 'o.oid' };
+const ORDER_O = { chain: 'o.chain', trader: 'o.trader', oid: 'o.oid' };
 
 /** A position may have had the level from a native order, whose id the bot was given. */
-const IS_ON_POSITION = `(exists (select from ${levelsOf(ROWS_OF_O)} and ${IS_SET})
+const IS_ON_POSITION = `(exists (select from ${levelsOf(ORDER_O)} and ${IS_SET})
     or exists (select from orders native where native.id = o.oid and native.status = 'open'))`;
 
 /** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
 const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
-    select from orders parent join level_owners level on ${rowsOf(ROWS_OF_O)} and ${IS_OWNER}
+    select from orders parent join level_owners level on ${rowsOf(ORDER_O)} and ${IS_OWNER}
     where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
 
 export const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
@@ -63,11 +63,11 @@ const ofCloid = (isFirst: string, limit: number): string => {
 export const FIRST_OF_CLOID = ofCloid(STANDS, 5);
 export const BEST_OF_CLOID = ofCloid(`(${STANDS} or ${IS_AWAITED})`, 1);
 
-const IS_NUMBERED = `exists (select from level_owners level where ${rowsOf(ROWS_OF_O)} and ${isGood('level')})`;
+const IS_NUMBERED = `exists (select from level_owners level where ${rowsOf(ORDER_O)} and ${hasNotFailed('level')})`;
 
 /** A TP/SL without a number, while its order had another of the kind: a change that was not made, or not yet. */
 const IS_NOT_MADE = `exists (
-    select from exchange_orders sibling join level_owners level on ${rowsOf({ ...ROWS_OF_O, oid: 'sibling.oid' })} and ${isGood('level')}
+    select from exchange_orders sibling join level_owners level on ${rowsOf({ ...ORDER_O, oid: 'sibling.oid' })} and ${hasNotFailed('level')}
     where sibling.chain = o.chain and sibling.parent_order = o.parent_order and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
 
 /** A TP/SL on a position that was not numbered yet. With a number the level is another order's. */
@@ -75,7 +75,7 @@ const IS_UNNUMBERED = `o.parent_order is not null and not ${IS_NUMBERED} and not
       select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
         and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint
       where parent.id = o.parent_order and not exists (
-        select from level_owners level where level.chain = o.chain and level.trader = o.trader and ${isGood('level')}
+        select from level_owners level where level.chain = o.chain and level.trader = o.trader and ${hasNotFailed('level')}
           and level.slot in (positions.trade_index, substring(parent.order_key from '^resting:(.*)$')::bigint)
           and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl'
           and level.price = (positions.state -> level.kind ->> '$n')::numeric))`;
@@ -87,7 +87,7 @@ export const LIVE_CLOIDS = statement(`
   and (${HAS_LIVE_LEG}
   or o.manner = 'protection' and (
     ${IS_ON_POSITION}
-    or exists (select from orders parent left join level_owners level on ${rowsOf(ROWS_OF_O)} and ${IS_OWNER}
+    or exists (select from orders parent left join level_owners level on ${rowsOf(ORDER_O)} and ${IS_OWNER}
       where parent.id = o.parent_order and parent.is_live
         and (parent.status <> 'open' or not ${IS_NUMBERED} and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
     or ${IS_UNNUMBERED}

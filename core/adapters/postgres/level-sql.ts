@@ -4,7 +4,7 @@
  * Of a row of `level_owners`: its transaction did not fail, or it has none. One whose nonce became free again may only use up that nonce. A
  * value and no `exists`, so that jobs are always looked up by id: as a join the planner reads all of them.
  */
-export const isGood = (row: string): string => `coalesce((
+export const hasNotFailed = (row: string): string => `coalesce((
     select sent.state not in ('refused', 'reverted', 'replaced') and (sent.state = 'mined' or sent.not_after is distinct from 0)
     from relay_jobs sent where sent.id = ${row}.job), true)`;
 
@@ -29,14 +29,14 @@ const isNewest = (holds: (row: string) => string): string => `(${holds('level')}
  * Whether a row of `level_owners` is the one that has its level: the newest whose transaction did not fail. It is decided with each look and
  * never stored, because after a reorganisation a transaction that failed may be mined, and one that was mined may fail.
  */
-export const IS_OWNER = isNewest(isGood);
+export const IS_OWNER = isNewest(hasNotFailed);
 
 /** Whether a row is the newest whose transaction was mined: it has its level, or has it again if all that are under way fail. */
 export const IS_NEWEST_MINED = isNewest(isMined);
 
 /** The order that has the level of `level`. */
 export const OWNER = `(
-    select newest.owner from level_owners newest where ${ofSameLevel('newest')} and ${isGood('newest')} order by ${newestFirst('newest')} limit 1)`;
+    select newest.owner from level_owners newest where ${ofSameLevel('newest')} and ${hasNotFailed('newest')} order by ${newestFirst('newest')} limit 1)`;
 
 /** The index of a level's trade: that of the position once its resting order was filled. */
 export const PLACE = `coalesce((
@@ -87,5 +87,5 @@ export const copyTo = (from: string, to: string): string => `
   insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
   select level.chain, level.trader, level.slot, level.kind, ${to}, level.owner, level.job, level.seen_at from level_owners level
   where ${from}
-  order by ${isGood('level')} desc, ${newestFirst('level')} limit 20
+  order by ${hasNotFailed('level')} desc, ${newestFirst('level')} limit 20
   on conflict do nothing`;

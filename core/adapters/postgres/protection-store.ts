@@ -5,7 +5,7 @@ import {
   IS_NEWEST_MINED,
   IS_OWNER,
   IS_SET,
-  isGood,
+  hasNotFailed,
   levelsOf,
   newestFirst,
   onTrades,
@@ -80,7 +80,7 @@ const isAwaited = (oid: string): string =>
 /** Its trade has the level, or is about to get it, while a later order is about to set the same one. */
 export const IS_CONTESTED = `
   select exists (
-    select from ${onTrades(OWN)} and (${IS_SET} and ${IS_NEWEST_MINED} or ${isGood('level')} and ${isAwaited(':id')})
+    select from ${onTrades(OWN)} and (${IS_SET} and ${IS_NEWEST_MINED} or ${hasNotFailed('level')} and ${isAwaited(':id')})
       and ${OWNER} <> :id and ${isAwaited(OWNER)}) as is_contested`;
 
 export function createProtectionStore(db: Knex): ProtectionStore {
@@ -235,7 +235,7 @@ const CHILDREN = `
   )
   select child.oid, child.terms -> 'order' -> 'style' ->> 'tpsl' as kind, child.created_at, parents.place,
     not (child.terms -> 'order' ->> 'isBuy')::boolean as long, child.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked,
-    exists (select from level_owners level where ${rowsOf({ ...OWN, oid: 'child.oid' })} and ${isGood('level')}) as is_held, parents.is_open,
+    exists (select from level_owners level where ${rowsOf({ ...OWN, oid: 'child.oid' })} and ${hasNotFailed('level')}) as is_held, parents.is_open,
     awaited.job,
     parents.stored -> (child.terms -> 'order' -> 'style' ->> 'tpsl') ->> '$n' as stored
   from parents join exchange_orders child on child.chain = :chain and child.parent_order = parents.id
@@ -263,7 +263,7 @@ const ADD = statement(`
     coalesce(cast(:owner as bigint), nextval('entity_ids')), coalesce(cast(:job as bigint), 0), cast(:seenAt as bigint)
   where not exists (
     select from level_owners level where level.chain = cast(:chain as text) and level.trader = cast(:trader as text)
-      and level.slot = cast(:slot as bigint) and level.kind = cast(:kind as text) and level.price = cast(:price as numeric) and ${isGood('level')})
+      and level.slot = cast(:slot as bigint) and level.kind = cast(:kind as text) and level.price = cast(:price as numeric) and ${hasNotFailed('level')})
   on conflict do nothing`);
 
 const HOLDERS = `
@@ -313,7 +313,7 @@ export const KNOWN = `
   from jsonb_to_recordset(cast(:levels as jsonb)) as wanted(slot bigint, kind text, price numeric) cross join lateral (
     select * from level_owners row
     where row.chain = :chain and row.trader = :trader and row.slot = wanted.slot and row.kind = wanted.kind and row.price = wanted.price
-      and ${isGood('row')}
+      and ${hasNotFailed('row')}
     order by ${newestFirst('row')} limit 1
   ) level`;
 
