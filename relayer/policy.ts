@@ -83,7 +83,7 @@ function natureOf({ purpose, context }: RelayJob, natures: readonly (CallNature 
 
 function innerCall({ data, trader }: RelayJob): Hex | null {
   const args = argumentsOf(DELEGATED, data);
-  return args !== null && args[0].toLowerCase() === trader ? args[1] : null;
+  return args?.[0].toLowerCase() === trader ? args[1] : null;
 }
 
 /** Data that cannot be decoded counts as one call, which is not on any list. */

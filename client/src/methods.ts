@@ -1,7 +1,7 @@
 import type { OperationId, Operations } from './api.js';
 import type { CallOptions } from './http.js';
 
-// eslint-disable-next-line @typescript-eslint/no-generated-empty-object-type -- what is asked is whether nothing would do
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- what is asked is whether nothing would do
 type Empty = Readonly<Record<never, never>>;
 
 /** The input may be left out where nothing in it is required. */

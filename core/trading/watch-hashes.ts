@@ -101,7 +101,7 @@ async function checkHashes(
   const found = await Promise.all(known.hashes.map(async (hash) => ({ hash, transaction: await chain.transaction(hash) })));
   const mined = found.flatMap(({ hash, transaction: seen }) => (seen?.mined ? [{ hash, transaction: seen, mined: seen.mined }] : []));
   if (mined.some((one) => one.mined.blockNumber > cursor.number)) return 'wait';
-  if (found.some(({ transaction: seen }) => seen !== null && seen.mined === null)) return 'nothing';
+  if (found.some(({ transaction: seen }) => seen?.mined === null)) return 'nothing';
   const failed = mined.filter((one) => !one.mined.succeeded && carries(known, one.transaction.input));
   return failed.at(-1) ?? 'nothing';
 }

@@ -15,7 +15,7 @@ export type ReadOrder = { readonly kind: 'order'; readonly item: ExchangeItem } 
 
 /** Converts a wire order to the contract's units, or returns the text that says what is wrong with it. */
 export function readOrder(asset: Asset | undefined, wire: WireOrder, item: number, grouping: Grouping = 'na'): ReadOrder {
-  if (asset === undefined || asset.pair === null) return error(ITEM_TEXTS.invalidAsset);
+  if (!asset?.pair) return error(ITEM_TEXTS.invalidAsset);
   const isWholePosition = 'trigger' in wire.t && wire.r && isZero(wire.s);
   if (isZero(wire.s) && !isWholePosition) return error(ITEM_TEXTS.zeroSize);
   if (decimalsOf(parseDecimal(wire.s)) > asset.szDecimals) return error(ITEM_TEXTS.invalidSize);

@@ -78,7 +78,7 @@ async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeve
   const { gateway, venue, caller, universe } = work;
   const { asset: id, isCross, leverage } = action;
   const asset = universe.assets[id];
-  if (asset === undefined || asset.pair === null) return refused(ITEM_TEXTS.invalidAsset);
+  if (!asset?.pair) return refused(ITEM_TEXTS.invalidAsset);
   const { view } = orderMarket(venue, { market: asset.symbol });
   const most = Number(maxLeverageOf(view.pair, view.group)) / 1000;
   if (leverage < 1 || leverage > most) return refused('Invalid leverage value');
@@ -93,7 +93,7 @@ async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeve
 async function updateMargin(work: TradeWork, { asset: id, ntli }: TradeActionOf<'updateIsolatedMargin'>): Promise<ExchangeReply> {
   const { gateway, venue, caller, action, universe, holdMs } = work;
   const asset = universe.assets[id];
-  if (asset === undefined || asset.pair === null) return refused(ITEM_TEXTS.invalidAsset);
+  if (!asset?.pair) return refused(ITEM_TEXTS.invalidAsset);
   if (ntli === 0) return refused('Update to isolated margin cannot be zero.');
   const outcome = await relayMargin(gateway, venue, caller, action, { pairIndex: id, microUsd: BigInt(ntli), holdMs });
   switch (outcome.kind) {

@@ -101,7 +101,7 @@ export function createDelivery({ port, actors, watch }: DeliveryOptions): Delive
 
   const socketAt = async (api: SocketApi, place: number, index: number): Promise<FrameSocket | null> => {
     const known = sockets[api][place] ?? null;
-    if (known !== null && known.closeCode() === null && (used.get(known) ?? 0) < FRAMES_PER_SOCKET) return known;
+    if (known?.closeCode() === null && (used.get(known) ?? 0) < FRAMES_PER_SOCKET) return known;
     known?.close();
     const headers = [`X-Forwarded-For: ${addressOf(index)}`, `X-Request-Id: fuzz-socket-${index}`];
     const made = await openFrameSocket(port, handshakeOf(api, actors.chain.slug, headers));

@@ -61,7 +61,7 @@ const PROBES: readonly Operation[] = [
     handle: ({ params }) => {
       if (params.how === 'reply') return { trader: 5n } as unknown as { trader: string };
       if (params.how === 'error') throw new Error('secret: postgres://user:hunter2@db');
-      // eslint-disable-next-line @typescript-eslint/only-throw-error -- libraries do
+      // oxlint-disable-next-line typescript/only-throw-error -- libraries do
       throw 'secret: a thrown string';
     },
   }),

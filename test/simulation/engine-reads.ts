@@ -6,7 +6,7 @@ import type * as Edr from '@nomicfoundation/edr';
  * a transaction, everything else until the next block. A block whose bloom filter is empty has no logs. Returns what ends it.
  */
 export function rememberReads(engine: Edr.Provider): () => void {
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of a provider
+  // oxlint-disable-next-line typescript/unbound-method -- called as a method of a provider
   const ask = engine.handleRequest;
   engine.handleRequest = async function remembered(this: Edr.Provider, body) {
     const parsed = JSON.parse(body) as Question | Question[];

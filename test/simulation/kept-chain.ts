@@ -27,9 +27,9 @@ export const isChainKept = (): boolean => kept !== null;
 
 /** Replaces the creation of a chain; returns what puts it back. */
 export function replaceNewChains(context: Edr.EdrContext, provider: Edr.Provider): () => void {
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of a context
+  // oxlint-disable-next-line typescript/unbound-method -- called as a method of a context
   const create = context.createProvider;
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of a provider
+  // oxlint-disable-next-line typescript/unbound-method -- called as a method of a provider
   ask = provider.handleRequest;
   context.createProvider = async function createOrGoBack(this: Edr.EdrContext, ...given) {
     beginReads(kept !== null);

@@ -283,10 +283,10 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
     });
   }
 
-  /* eslint-disable @typescript-eslint/unbound-method -- put back as they were */
+  /* oxlint-disable typescript/unbound-method -- put back as they were */
   const socketConnect = net.Socket.prototype.connect;
   const serverListen = net.Server.prototype.listen;
-  /* eslint-enable @typescript-eslint/unbound-method */
+  /* oxlint-enable typescript/unbound-method */
   net.Socket.prototype.connect = function simulated(this: net.Socket, ...given: unknown[]) {
     const { host, port, done } = targetOf(given);
     if (done) this.once('connect', done);

@@ -48,7 +48,7 @@ const FIRST_PORT = 8_080;
 export async function openWorld(options: WorldOptions): Promise<World> {
   const { server, seed, onLine } = options;
   const database = await server.createDatabase();
-  // eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of a real socket
+  // oxlint-disable-next-line typescript/unbound-method -- called as a method of a real socket
   const connectReally = net.Socket.prototype.connect;
   const globals = takeProcessGlobals();
   const scheduler = createScheduler({

@@ -32,7 +32,7 @@ async function copyText(text: string): Promise<boolean> {
     area.className = 'offscreen';
     document.body.append(area);
     area.select();
-    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the only way on a page without the clipboard
+    // oxlint-disable-next-line typescript/no-deprecated -- the only way on a page without the clipboard
     const isCopied = document.execCommand('copy');
     area.remove();
     return isCopied;

@@ -37,7 +37,11 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
     options.log.info('store.ready', { kind: options.kind, instance: await store.instanceId() });
     if (options.kind === 'server') await warnWhenCrowded(store, options);
     const close = async (): Promise<void> => {
-      await store.close().finally(stop);
+      try {
+        await store.close();
+      } finally {
+        await stop();
+      }
     };
     return { ...store, close };
   } catch (error) {

@@ -76,9 +76,11 @@ async function listeners(): Promise<number> {
 async function allowConnections(allowed: boolean): Promise<void> {
   const client = new pg.Client(process.env['TEST_DATABASE_URL']);
   await client.connect();
-  await client
-    .query(`alter database ${new URL(database.url).pathname.slice(1)} with allow_connections ${String(allowed)}`)
-    .finally(() => client.end());
+  try {
+    await client.query(`alter database ${new URL(database.url).pathname.slice(1)} with allow_connections ${String(allowed)}`);
+  } finally {
+    await client.end();
+  }
 }
 
 describe('the journal of an account', () => {

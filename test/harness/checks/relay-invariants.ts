@@ -79,4 +79,4 @@ const expectOnce = (values: readonly unknown[]): void => expect(new Set(values).
 
 /** Orders with a mined call of their own; a no-op in its place is none. */
 const ordersOf = (jobs: readonly (RelayJob | null)[]): bigint[] =>
-  jobs.flatMap((job) => (job !== null && job.purpose === 'action' && job.state !== 'replaced' ? (job.orderId ?? []) : []));
+  jobs.flatMap((job) => (job?.purpose === 'action' && job.state !== 'replaced' ? (job.orderId ?? []) : []));

@@ -33,5 +33,9 @@ function required(variable: string): string {
 async function asAdministrator(statement: string): Promise<void> {
   const client = new pg.Client(required('TEST_DATABASE_URL'));
   await client.connect();
-  await client.query(statement).finally(() => client.end());
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }

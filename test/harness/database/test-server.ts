@@ -53,5 +53,9 @@ async function startServer(): Promise<{ readonly url: string; stop(): Promise<vo
 async function administer(server: string, statement: string): Promise<void> {
   const client = new pg.Client(server);
   await client.connect();
-  await client.query(statement).finally(() => client.end());
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
 }

@@ -28,7 +28,7 @@ let made: Edr.Provider | null = null;
 let starts: Promise<unknown> = Promise.resolve();
 
 const edr = createRequire(import.meta.url)('@nomicfoundation/edr') as typeof Edr;
-// eslint-disable-next-line @typescript-eslint/unbound-method -- called as a method of a context
+// oxlint-disable-next-line typescript/unbound-method -- called as a method of a context
 const create = edr.EdrContext.prototype.createProvider;
 edr.EdrContext.prototype.createProvider = async function takeOrCreate(this: Edr.EdrContext, ...given) {
   return handedOut?.shift() ?? (made = await create.apply(this, given));

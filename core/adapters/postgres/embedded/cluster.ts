@@ -147,7 +147,11 @@ const damaged = (folder: string, why: string): StoreStartError =>
 /** A rename survives a power cut only once its folder is synced too. */
 async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
-  await handle.sync().finally(() => handle.close());
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }
 
 /**

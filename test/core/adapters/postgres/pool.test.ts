@@ -47,10 +47,12 @@ it('leaves requests their connections while every chain is followed and every wa
       await allStarted;
       await trx.raw('select 1');
     });
-  await Promise.all(Array.from({ length: SHARED }, request)).finally(async () => {
+  try {
+    await Promise.all(Array.from({ length: SHARED }, request));
+  } finally {
     await Promise.all(leases.map(async (lease) => lease?.release()));
     await store.close();
-  });
+  }
 });
 
 it('lends no connection on which the server has fallen silent', async () => {
@@ -93,5 +95,9 @@ it('connects however long the URL would wait', async () => {
   const url = new URL(server.url);
   url.searchParams.set('connect_timeout', '9999999999');
   const db = connectDatabase({ url: url.href, log: createRecordedLog(), poolSize: 1 });
-  expect(await ask(db, statement('select 1 as one'), {}).finally(() => db.destroy())).toEqual([{ one: 1 }]);
+  try {
+    expect(await ask(db, statement('select 1 as one'), {})).toEqual([{ one: 1 }]);
+  } finally {
+    await db.destroy();
+  }
 });
