@@ -96,6 +96,8 @@ const ownersOf = (host: string): { from: Owner; to: Owner; life: number } => {
 
 export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer) => void = () => undefined): Network {
   const servers = new Map<string, InnerServer>();
+  /** Every one of the run: Node's HTTP server keeps a timer of its own until it is closed, and with it all that it reaches. */
+  const listening: net.Server[] = [];
   const services = new Map<string, (end: SocketEnd) => void>();
   const links = new Set<Link>();
   /** Ends of killed processes. */
@@ -301,6 +303,7 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
     const key = `${to}:${port}`;
     const server = this as unknown as InnerServer;
     servers.set(key, server);
+    listening.push(this);
     server._handle = {
       close() {
         if (servers.get(key) === server) servers.delete(key);
@@ -342,6 +345,7 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
         link.far?.reset();
       }
       for (const end of abandoned) end.reset();
+      for (const server of listening) server.close();
       net.Socket.prototype.connect = socketConnect;
       net.Server.prototype.listen = serverListen;
     },

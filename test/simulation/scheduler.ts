@@ -34,6 +34,8 @@ export interface Scheduler {
   /** How often the owner has been killed. */
   lifeOf(owner: Owner): number;
   setState(owner: Owner, state: OwnerState): void;
+  /** Calls `task` when the owner is killed, or the run ends. */
+  onDeath(owner: Owner, task: () => void): void;
   /** Runs one event; moves time only when none is due. False when nothing is left to run before `until`. */
   step(until?: number): Promise<boolean>;
   /** Runs events until the promise is settled, and returns its value. */
@@ -74,6 +76,7 @@ export function createScheduler({ random, epoch, settle, onLine, onStep }: Sched
   const waiting = new Set<OwnedLane>();
   const states = new Map<Owner, OwnerState>();
   const lives = new Map<Owner, number>();
+  const atDeath = new Map<Owner, (() => void)[]>();
   const digest = createHash('sha256');
   const lines: string[] = [];
   const inRealTime = createWatchdog();
@@ -165,7 +168,10 @@ export function createScheduler({ random, epoch, settle, onLine, onStep }: Sched
       if (state !== 'dead') return;
       lives.set(owner, lifeOf(owner) + 1);
       for (const each of [...waiting]) if (each.owner === owner) each.clear();
+      for (const task of atDeath.get(owner) ?? []) task();
+      atDeath.delete(owner);
     },
+    onDeath: (owner, task) => void atDeath.set(owner, [...(atDeath.get(owner) ?? []), task]),
     step,
     async drive(work, limitMs = 120_000) {
       const state = { isOver: false };

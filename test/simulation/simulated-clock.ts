@@ -1,4 +1,3 @@
-import { sleepWith } from '../../core/adapters/system/clock.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Owner, Scheduler } from './scheduler.js';
 
@@ -14,6 +13,13 @@ export interface SimulatedClock extends Clock {
 export function createSimulatedClock(scheduler: Scheduler, owner: Owner): SimulatedClock {
   const timers = scheduler.lane(owner, `${owner}/timers`);
   let offset = 0;
+  /** What a sleep leaves at its signal. Node keeps every combined signal that is listened to, and with it all that the owner made. */
+  const asleep = new Set<() => void>();
+  let isDead = false;
+  scheduler.onDeath(owner, () => {
+    isDead = true;
+    asleep.forEach((forget) => forget());
+  });
   const wait = (ms: number): number => Math.max(0, Math.ceil(ms));
   const clock: SimulatedClock = {
     now: () => scheduler.epoch + offset + scheduler.now(),
@@ -30,7 +36,23 @@ export function createSimulatedClock(scheduler: Scheduler, owner: Owner): Simula
       again();
       return () => cancel();
     },
-    sleep: sleepWith((ms, task) => timers.schedule(wait(ms), 'sleep', task)),
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted) return resolve();
+        if (isDead) return;
+        const done = (): void => {
+          cancel();
+          forget();
+          resolve();
+        };
+        const forget = (): void => {
+          asleep.delete(forget);
+          signal?.removeEventListener('abort', done);
+        };
+        const cancel = timers.schedule(wait(ms), 'sleep', done);
+        asleep.add(forget);
+        signal?.addEventListener('abort', done);
+      }),
     step: (ms) => void (offset += ms),
   };
   return clock;
