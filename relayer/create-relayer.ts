@@ -138,6 +138,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     onDue({ askedAt, due }) {
       modes.take(due.switches, askedAt);
       for (const wallet of due.busyWallets) lanes.get(wallet)?.hasJobs();
+      for (const [wallet, lane] of lanes) lane.ownerStored(due.laneProblems.find((problem) => problem.wallet === wallet) ?? null, askedAt);
     },
     async stop() {
       isStopped = true;

@@ -2,13 +2,7 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Address } from '../core/types.js';
-import {
-  LANE_PROBLEM_CAUSES,
-  type LaneProblem,
-  type LaneProblemCause,
-  type LaneHealth,
-  type StoredLaneProblem,
-} from '../core/ports/stores/relay.js';
+import { LANE_PROBLEM_CAUSES, type LaneProblem, type LaneProblemCause, type StoredLaneProblem } from '../core/ports/stores/relay.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
 import type { LaneWaits } from '../core/config/relayer.js';
 
@@ -26,8 +20,8 @@ export interface LaneProblems {
   trouble(): string | null;
   /** Stores the state for all replicas when it changed, and periodically. */
   save(): Promise<void>;
-  /** Takes over the state that the lane's owner stored, on replicas that do not own the lane. */
-  adopt(lane: LaneHealth): void;
+  /** Takes over what the lane's owner stored, on replicas that do not own the lane. */
+  adopt(problem: LaneProblem | null): void;
   /** Another replica owned the lane in the meantime, so the stored state is not known. */
   forget(): void;
 }
@@ -88,9 +82,9 @@ export function createLaneProblems({ slug, wallet, store, settings, clock, log }
       if (isNew) announce(problem);
       [saved, savedAt] = [problem, clock.now()];
     },
-    adopt({ since, reason }) {
+    adopt(problem) {
       problems.clear();
-      adopted = since === null ? null : { since, reason: reason ?? 'it cannot send' };
+      adopted = problem;
     },
     forget() {
       adopted = null;

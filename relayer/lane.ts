@@ -16,12 +16,16 @@ export interface Lane {
   hasJobs(): void;
   /** Called when there is a new block, to check for receipts. */
   look(): void;
+  /** What the lane's owner had stored when it was read; this replica adopts it unless it owns the lane. `askedAt`: monotonic ms before that. */
+  ownerStored(problem: LaneProblem | null, askedAt: number): void;
   trouble(): string | null;
   problem(): LaneProblem | null;
   stop(): Promise<void>;
 }
 
 const PACE_MS = 1_000;
+/** While another replica owns the lane. A repeated try for the lease waits for others, once a second: shorter, so that none of these is missed. */
+const TRY_AGAIN_MS = 500;
 /** One constant abort reason: without it each abort would create an error with a stack. */
 const WOKEN = 'woken';
 /** Jobs that get nonces, are signed and are sent in one batch. */
@@ -35,6 +39,8 @@ export function createLane(options: LaneOptions): Lane {
   const stopping = new AbortController();
   let wake = new AbortController();
   let lease: Lease | null = null;
+  /** Another replica owns the lane, and what it stored is known as of then (monotonic ms); null while none is known to own it. */
+  let ownerKnownAsOf: number | null = null;
   /** Jobs were open at the last turn: then each block triggers a turn. */
   let isBusy = true;
   /** There may be queued jobs. Without a reason to expect some, the store is not asked. */
@@ -67,10 +73,13 @@ export function createLane(options: LaneOptions): Lane {
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      await turn().catch(failed);
+      const restMs = await turn().catch((error: unknown) => {
+        failed(error);
+        return PACE_MS;
+      });
       await saveHealth();
       // `stop` aborts `wake` too: a combined signal would be retained by the one that lives as long as the lane.
-      if (!wake.signal.aborted) await clock.sleep(PACE_MS, wake.signal);
+      if (!wake.signal.aborted) await clock.sleep(restMs, wake.signal);
       wake = new AbortController();
     }
     await Promise.all([looking, sending]);
@@ -94,8 +103,9 @@ export function createLane(options: LaneOptions): Lane {
     if (isOurs()) return true;
     await Promise.all([looking, sending]);
     if (lease) await lease.release().catch(() => undefined);
-    lease = await store.lease(slug, address);
+    lease = await store.lease(slug, address, stopping.signal);
     if (lease === null) return false;
+    ownerKnownAsOf = null;
     problems.forget();
     reconciler.forget();
     budget.forget();
@@ -103,17 +113,35 @@ export function createLane(options: LaneOptions): Lane {
     return true;
   }
 
-  /** New jobs do not wait for a chain check: they need nothing from the node. */
-  async function turn(): Promise<void> {
+  /** The row is read once, when another replica turns out to be the owner; later the look at what is due brings it. */
+  async function waitForOwner(): Promise<void> {
+    isBusy = false;
+    if (ownerKnownAsOf !== null || stopping.signal.aborted) return;
+    const askedAt = clock.monotonic();
+    ownerKnownAsOf = askedAt;
+    const { since, reason } = await store.lane(slug, address);
+    ownerStored(since === null ? null : { since, reason: reason ?? 'it cannot send' }, askedAt);
+  }
+
+  /** What was read before this replica lost the lane, or before the last read, says nothing new. */
+  function ownerStored(problem: LaneProblem | null, askedAt: number): void {
+    if (ownerKnownAsOf === null || askedAt < ownerKnownAsOf) return;
+    ownerKnownAsOf = askedAt;
+    problems.adopt(problem);
+  }
+
+  /** New jobs do not wait for a chain check: they need nothing from the node. Returns how long to rest. */
+  async function turn(): Promise<number> {
     if (!(await owns())) {
-      isBusy = false;
-      return problems.adopt(await store.lane(slug, address));
+      await waitForOwner();
+      return TRY_AGAIN_MS;
     }
     if (!reconciler.hasChecked()) await reconciler.checkChain(await store.open(slug, address));
     const hasReason = mayHaveQueued || isBusy;
     mayHaveQueued = false;
     if (reconciler.isDue(hasReason)) looking ??= lookInBackground();
     for (let isMore = hasReason; isMore;) isMore = await beginSome();
+    return PACE_MS;
   }
 
   /** Jobs that start meanwhile set `isBusy` again. */
@@ -234,6 +262,7 @@ export function createLane(options: LaneOptions): Lane {
       reconciler.blockSeen();
       wakeIfBusy();
     },
+    ownerStored,
     trouble: () => problems.trouble(),
     problem: () => problems.now(),
     async stop() {

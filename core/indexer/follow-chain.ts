@@ -16,6 +16,8 @@ export interface FollowOptions {
 }
 
 const PACE_MS = 1_000;
+/** While another replica follows. A repeated try for the lease waits for others, once a second: shorter, so that none of these is missed. */
+const TRY_AGAIN_MS = 500;
 const REREAD_EVERY_MS = 5_000;
 const REREAD_BLOCKS = 32n;
 const REREAD_MAX = 1_000n;
@@ -34,8 +36,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const { clock, log, state } = venue;
   const { tracking } = gateway.store;
   const { slug } = venue.definition;
+  const confirmations = BigInt(options.confirmations ?? 0);
   const stopping = new AbortController();
   let lease: Lease | null = null;
+  /** Another replica follows, and its progress is known as of then (monotonic ms); null while none is known to follow. */
+  let progressKnownAsOf: number | null = null;
   /** The cursor after this replica's last step; every step checks that the stored cursor still equals it. */
   let ownCursor: ChainCursor | null = null;
   let batch: bigint = LOG_BATCH.first;
@@ -54,6 +59,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       unlogged = { ...unlogged, sent: true };
       wake.abort();
     }),
+    onVenue(gateway, venue, 'due', ({ askedAt, due }) => othersProgress(due.indexedBlock, askedAt)),
   ];
 
   async function run(): Promise<void> {
@@ -61,7 +67,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       const isBehind = await round().catch(failed);
       if (isBehind) continue;
       const awake = AbortSignal.any([wake.signal, stopping.signal]);
-      if (!awake.aborted) await clock.sleep(PACE_MS, awake);
+      if (!awake.aborted) await clock.sleep(progressKnownAsOf === null ? PACE_MS : TRY_AGAIN_MS, awake);
       wake = new AbortController();
     }
     await lease?.release().catch(() => undefined);
@@ -79,15 +85,14 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   /** True while there are more blocks to read without waiting. */
   async function round(): Promise<boolean> {
-    const head = state.head === null || state.fault !== null ? null : await confirmed(state.head.block);
+    if (newestHead() === null || !(await holdsLease())) return false;
+    // Read again: the lease may have taken a while.
+    const newest = newestHead();
+    const head = newest && (await confirmed(newest));
     if (head === null) return false;
-    if (!(await holdsLease())) {
-      recordProgress(await tracking.cursor(slug), head);
-      return false;
-    }
     const cursor = ownCursor ?? (await tracking.cursor(slug)) ?? (await begin(head));
     const reached = await advance(cursor, head);
-    recordProgress(reached, head);
+    recordProgress(reached.number, head.number);
     ownCursor = reached.hash === null ? null : reached;
     if (reached.number < head.number) return true;
     if (!(await rereadWhenDue(reached))) {
@@ -98,9 +103,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return false;
   }
 
+  const newestHead = (): BlockHead | null => (state.fault === null ? (state.head?.block ?? null) : null);
+
   /** The newest block with the required confirmations. */
   async function confirmed(newest: BlockHead): Promise<BlockHead | null> {
-    const wanted = newest.number - BigInt(options.confirmations ?? 0);
+    const wanted = newest.number - confirmations;
     if (wanted === newest.number || wanted < 0n) return wanted < 0n ? null : newest;
     const [block] = await venue.chain.blocks([wanted]);
     return block ?? null;
@@ -125,8 +132,23 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       ownCursor = null;
       unlogged = null;
     }
-    lease ??= await tracking.lease(slug);
+    lease ??= await tracking.lease(slug, stopping.signal);
+    if (lease !== null) progressKnownAsOf = null;
+    else if (progressKnownAsOf === null && !stopping.signal.aborted) {
+      // Later the look at what is due brings it.
+      const askedAt = clock.monotonic();
+      progressKnownAsOf = askedAt;
+      othersProgress((await tracking.cursor(slug))?.number ?? null, askedAt);
+    }
     return lease !== null;
+  }
+
+  /** What was read before this replica lost the lease, or before the last read, says nothing new. */
+  function othersProgress(block: bigint | null, askedAt: number): void {
+    const head = newestHead();
+    if (head === null || progressKnownAsOf === null || askedAt < progressKnownAsOf) return;
+    progressKnownAsOf = askedAt;
+    recordProgress(block, head.number - confirmations);
   }
 
   async function begin(head: BlockHead): Promise<ChainCursor> {
@@ -201,11 +223,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     return ingestLate(gateway, venue, cursor, range);
   }
 
-  function recordProgress(cursor: ChainCursor | null, head: BlockHead): void {
+  function recordProgress(block: bigint | null, head: bigint): void {
     const { followed } = state;
-    followed.block = cursor?.number ?? null;
+    followed.block = block;
     followed.fault = null;
-    if (cursor !== null && cursor.number >= head.number) followed.caughtUpAt = clock.now();
+    if (block !== null && block >= head) followed.caughtUpAt = clock.now();
   }
 
   const done = run();

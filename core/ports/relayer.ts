@@ -106,6 +106,6 @@ export interface Relayer {
   lanes(): Promise<readonly LaneHealth[]>;
   /** Checks receipts at a new head. */
   readonly onHead: () => void;
-  /** Obeys the switches, and sends what other replicas have queued. `askedAt`: monotonic ms before it was read. */
-  readonly onDue: (look: { readonly askedAt: number; readonly due: Pick<DueWork, 'switches' | 'busyWallets'> }) => void;
+  /** Obeys the switches, sends what other replicas have queued, and adopts the problems of their lanes. `askedAt`: monotonic ms before it was read. */
+  readonly onDue: (look: { readonly askedAt: number; readonly due: Pick<DueWork, 'switches' | 'busyWallets' | 'laneProblems'> }) => void;
 }

@@ -11,7 +11,7 @@ import type { AlertStore, MetricsStore } from './stores/alerts.js';
 import type { GasLedger } from './stores/gas.js';
 import type { ExchangeStore } from './stores/exchange.js';
 import type { RelaySwitch, SwitchStore } from './stores/switches.js';
-import type { RelayStore } from './stores/relay.js';
+import type { LaneProblem, RelayStore } from './stores/relay.js';
 import type { RulesStore } from './stores/rules.js';
 import type { ChainSlug } from '../chains/chains.js';
 import type { Address } from '../types.js';
@@ -21,6 +21,10 @@ export interface DueWork {
   readonly switches: readonly RelaySwitch[];
   /** Wallets with open jobs. */
   readonly busyWallets: readonly Address[];
+  /** Why wallets cannot send, as the owners of their lanes stored it. Of the wallets asked for only; those that are not named can. */
+  readonly laneProblems: readonly (LaneProblem & { readonly wallet: Address })[];
+  /** The last indexed block; null before the first. */
+  readonly indexedBlock: bigint | null;
   /** Prepared orders whose time is over. */
   readonly orders: boolean;
   /** Prepared orders with a known hash. */
@@ -54,7 +58,7 @@ export interface Store {
   readonly exchange: ExchangeStore;
   readonly closingSlippages: ClosingSlippageStore;
   readonly facade: FacadeStore;
-  /** What is due on a chain, and which of these wallets have open jobs; one round trip. */
+  /** What is due on a chain, and how these wallets fare; one round trip. */
   due(chain: ChainSlug, wallets: readonly Address[], now: number): Promise<DueWork>;
   /** One round trip; throws when the database cannot answer. */
   ping(): Promise<void>;

@@ -33,6 +33,8 @@ export const SILENCE_MS = 3_000;
 const DRIVER_MS = 500;
 /** A new connection costs more than an idle one: its password is hashed thousands of times. */
 const IDLE_MS = 300_000;
+/** How often the pool looks for idle ones; its default is every second. */
+const REAP_MS = 30_000;
 const silenceAfter = ({ statementMs, idleTransactionMs }: DatabaseLimits): number => Math.max(statementMs, idleTransactionMs) + SILENCE_MS;
 /** Idle time before TCP keep-alive probes are sent. */
 const KEEP_ALIVE_MS = 10_000;
@@ -92,7 +94,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
   const db = knex({
     client: 'pg',
     connection: connectionSettings(reach),
-    pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, afterCreate: prepare },
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, reapIntervalMillis: REAP_MS, afterCreate: prepare },
     acquireConnectionTimeout: connectMsOf(reach) + ACQUIRE_GRACE_MS,
     log: driverLog(log),
     compileSqlOnError: false, // values would end up in error messages and logs

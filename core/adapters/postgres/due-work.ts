@@ -27,6 +27,9 @@ export const DUE_WORK = statement(`
     (select coalesce(jsonb_agg(to_jsonb(relay_switches)), '[]') from relay_switches where ${chain}) as switches,
     array(select wallet from unnest(cast(:wallets as text[])) as known(wallet) where exists (
       select from relay_jobs job where job.${chain} and job.wallet = known.wallet and not job.is_over)) as "busyWallets",
+    (select coalesce(jsonb_agg(jsonb_build_object('wallet', wallet, 'since', blocked_since, 'reason', blocked_reason)), '[]')
+      from relay_lanes where ${chain} and wallet = any(cast(:wallets as text[])) and blocked_since is not null) as "laneProblems",
+    (select block_number from chain_cursors where ${chain}) as "indexedBlock",
     exists (select from orders where ${chain} and ${DUE_ORDERS}) as orders,
     exists (${SENT_ORDERS}) as "sentOrders",
     coalesce((select min(expires_at) from spend_reservations where ${chain} and held and expires_at is not null) <= ${now}, false) as reservations,

@@ -3,6 +3,17 @@ import type { Knex } from 'knex';
 import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
 import type { Lease } from '../../ports/stores/tracking.js';
+import {
+  createHeartbeat,
+  createTries,
+  hasEnded,
+  SERVER_WAIT_MS,
+  BEAT_MS,
+  backendOf,
+  type Heartbeat,
+  type SessionParts,
+  type Tries,
+} from './lease-heartbeat.js';
 
 export interface KeeperParts {
   /** Creates a dedicated client, not connected yet. */
@@ -12,19 +23,14 @@ export interface KeeperParts {
 }
 
 export interface LeaseKeeper {
-  /** Null while another session holds it. */
-  lease(name: string): Promise<Lease | null>;
+  /**
+   * Null while another session holds it. Tried at once, unless it is asked with a signal and the last try of this name was in vain: such a
+   * caller asks again and again, so its try goes with the next heartbeat. Null too, and nothing is held, when the signal aborts meanwhile.
+   */
+  lease(name: string, noLongerWanted?: AbortSignal): Promise<Lease | null>;
   /** Releases all leases. */
   close(): Promise<void>;
 }
-
-const BEAT_MS = 1_000;
-/**
- * Without an answer for this long a replica considers its leases lost; the server waits longer before it releases them. The server's wait
- * starts at the arrival of the last heartbeat, after ours, so that two replicas never hold a lease at once.
- */
-const TRUST_MS = 3_000;
-const SERVER_WAIT_MS = 5_000;
 
 /**
  * Advisory locks of one connection outside the pool: they are released when the replica dies, or by timeout when it is cut off. Needs a
@@ -48,7 +54,7 @@ export function createLeaseKeeper({ createClient, clock, log }: KeeperParts): Le
   }
 
   return {
-    lease: async (name) => (await session()).take(name),
+    lease: async (name, noLongerWanted) => (await session()).take(name, noLongerWanted),
     async close() {
       isClosed = true;
       const last = opening;
@@ -59,68 +65,13 @@ export function createLeaseKeeper({ createClient, clock, log }: KeeperParts): Le
 }
 
 interface Session {
-  take(name: string): Promise<Lease | null>;
+  take(name: string, noLongerWanted?: AbortSignal): Promise<Lease | null>;
   end(): Promise<void>;
 }
 
 const PREFIX = 'diamond-gateway ';
 /** The lock's name in the database. */
 export const lockName = (name: string): string => PREFIX + name;
-
-interface Heartbeat {
-  ask<Row>(sql: string, values?: readonly unknown[]): Promise<Row | undefined>;
-  /** The server answered recently. */
-  isTrusted(): boolean;
-  isOver(): boolean;
-  /** Final: a later answer would come too late. */
-  giveUp(reason: string): void;
-  end(): Promise<void>;
-}
-
-interface SessionParts {
-  readonly client: pg.Client;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly onOver: () => void;
-}
-
-function createHeartbeat({ client, clock, log, onOver }: SessionParts): Heartbeat {
-  let isOver = false;
-  let answeredAt = clock.monotonic();
-  // Leases can be requested at any time, but the driver runs one query at a time.
-  let lastTurn: Promise<unknown> = Promise.resolve();
-  const send = async <Row>(sql: string, values: readonly unknown[]): Promise<Row | undefined> => {
-    const sentAt = clock.monotonic();
-    const { rows } = await client.query(sql, [...values]);
-    answeredAt = Math.max(answeredAt, sentAt);
-    return rows[0] as Row | undefined;
-  };
-  const over = (): void => {
-    if (isOver) return;
-    isOver = true;
-    onOver();
-  };
-  client.on('error', over).on('end', over);
-  return {
-    isOver: () => isOver,
-    isTrusted: () => !isOver && clock.monotonic() - answeredAt < TRUST_MS,
-    ask<Row>(sql: string, values: readonly unknown[] = []) {
-      const turn = lastTurn.then(() => send<Row>(sql, values));
-      lastTurn = turn.catch(() => undefined);
-      return turn;
-    },
-    giveUp(reason) {
-      if (isOver) return;
-      log.warn('leases.lost', { reason });
-      over();
-      void closeClient(client, clock);
-    },
-    async end() {
-      over();
-      await closeClient(client, clock);
-    },
-  };
-}
 
 async function openSession(parts: SessionParts): Promise<Session> {
   const { client, clock, onOver } = parts;
@@ -135,63 +86,56 @@ async function openSession(parts: SessionParts): Promise<Session> {
   try {
     await client.connect();
     await heartbeat.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
-    const pid = await backendOf(heartbeat);
-    stopBeating = clock.every(BEAT_MS, createTick(heartbeat, pid));
+    const tries = createTries(heartbeat, await backendOf(heartbeat));
+    if (heartbeat.isOver()) throw hasEnded();
+    const stopTicking = clock.every(BEAT_MS, tries.tick);
+    stopBeating = () => {
+      stopTicking();
+      tries.end();
+    };
+    return { take: createTaking(heartbeat, tries), end: () => heartbeat.end() };
   } catch (error) {
     void heartbeat.end();
     throw error;
   }
-  // A session can take the same advisory lock twice, so holders within this process are tracked here.
+}
+
+function createTaking(heartbeat: Heartbeat, tries: Tries): Session['take'] {
+  // A session can take the same advisory lock twice, so holders within this process are tracked here, and those who try.
   const taken = new Set<string>();
-  return { take: (name) => take(heartbeat, taken, name), end: () => heartbeat.end() };
-}
 
-const backendOf = async (heartbeat: Heartbeat): Promise<number> =>
-  (await heartbeat.ask<{ pid: number }>('select pg_backend_pid() as pid'))?.pid ?? 0;
-
-function createTick(heartbeat: Heartbeat, pid: number): () => void {
-  let isAsking = false;
-  return () => {
-    if (!heartbeat.isTrusted()) return heartbeat.giveUp('the database does not answer');
-    if (isAsking) return;
-    isAsking = true;
-    backendOf(heartbeat)
-      .then((now) => now !== pid && heartbeat.giveUp('the connection is shared with others'))
-      .catch(() => heartbeat.giveUp('the database does not answer'))
-      .finally(() => (isAsking = false));
+  const leaseOf = (name: string): Lease => {
+    let isHeld = true;
+    const unlock = (): Promise<unknown> => heartbeat.ask('select pg_advisory_unlock(hashtextextended($1, 0))', () => [lockName(name)]);
+    return {
+      isHeld: () => isHeld && heartbeat.isTrusted(),
+      async release() {
+        if (!isHeld) return;
+        isHeld = false;
+        if (!heartbeat.isOver()) await unlock().catch(() => heartbeat.giveUp('a lease could not be given back'));
+        taken.delete(name);
+      },
+    };
   };
-}
 
-async function take(heartbeat: Heartbeat, taken: Set<string>, name: string): Promise<Lease | null> {
-  if (taken.has(name)) return null;
-  taken.add(name);
-  const call = async (lock: string): Promise<boolean> =>
-    (await heartbeat.ask<{ held: boolean }>(`select ${lock}(hashtextextended($1, 0)) as held`, [lockName(name)]))?.held === true;
-  let isHeld = false;
-  try {
-    isHeld = await call('pg_try_advisory_lock');
-  } finally {
-    if (!isHeld) taken.delete(name);
-  }
-  if (!isHeld) return null;
-  return {
-    isHeld: () => isHeld && heartbeat.isTrusted(),
-    async release() {
-      if (!isHeld) return;
-      isHeld = false;
-      if (!heartbeat.isOver()) await call('pg_advisory_unlock').catch(() => heartbeat.giveUp('a lease could not be given back'));
-      taken.delete(name);
-    },
+  return async (name, noLongerWanted) => {
+    const isUnwanted = (): boolean => noLongerWanted?.aborted === true;
+    // Nobody would answer a try that began to wait after the end.
+    if (heartbeat.isOver()) throw hasEnded();
+    if (taken.has(name) || isUnwanted()) return null;
+    taken.add(name);
+    let isGranted = false;
+    try {
+      isGranted = await tries.try(lockName(name), noLongerWanted);
+    } finally {
+      if (!isGranted) taken.delete(name);
+    }
+    if (!isGranted) return null;
+    const lease = leaseOf(name);
+    if (!isUnwanted()) return lease;
+    await lease.release();
+    return null;
   };
-}
-
-const CLOSE_TIMEOUT_MS = 500;
-
-/** Destroys the socket when the server does not answer the goodbye. */
-async function closeClient(client: pg.Client, clock: Clock): Promise<void> {
-  const cancel = clock.after(CLOSE_TIMEOUT_MS, () => client.connection.stream.destroy());
-  await client.end().catch(() => undefined);
-  cancel();
 }
 
 /** The holder indexes the chain. The lease only saves work; the cursor, which every change checks, prevents double indexing. */

@@ -137,6 +137,6 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       const [row] = await rows<{ wallet: Address }>(SQL.ASSIGN, { chain, trader, wallet });
       return row?.wallet ?? wallet;
     },
-    lease: (chain, wallet) => leases.lease(laneName(chain, wallet)),
+    lease: (chain, wallet, noLongerWanted) => leases.lease(laneName(chain, wallet), noLongerWanted),
   };
 }

@@ -111,7 +111,7 @@ export function createTrackingStore({ db, leases }: TrackingStoreParts): Trackin
     },
     change: <Result>(chain: Parameters<TrackingStore['cursor']>[0], work: (unit: TrackingUnit) => Promise<Result>) =>
       inSteps(db, (steps) => work(createTrackingUnit(steps, chain))),
-    lease: (chain) => leases.lease(followerName(chain)),
+    lease: (chain, noLongerWanted) => leases.lease(followerName(chain), noLongerWanted),
   };
 }
 

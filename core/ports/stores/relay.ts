@@ -310,6 +310,6 @@ export interface RelayStore {
   walletOf(chain: ChainSlug, trader: Address): Promise<Address | null>;
   /** Keeps the first assignment. */
   assignWallet(chain: ChainSlug, trader: Address, wallet: Address): Promise<Address>;
-  /** While it is held, no other replica sends for this wallet. */
-  lease(chain: ChainSlug, wallet: Address): Promise<Lease | null>;
+  /** While it is held, no other replica sends for this wallet. With a signal, as that of `TrackingStore`. */
+  lease(chain: ChainSlug, wallet: Address, noLongerWanted?: AbortSignal): Promise<Lease | null>;
 }

@@ -153,8 +153,8 @@ export interface TrackingStore {
   /** Requests the oracle has not answered, made in this block or before. */
   unanswered(chain: ChainSlug, upToBlock: bigint): Promise<(OrderRef & { readonly requestedBlock: bigint })[]>;
   change<Result>(chain: ChainSlug, work: (unit: TrackingUnit) => Promise<Result>): Promise<Result>;
-  /** null while another replica holds it. */
-  lease(chain: ChainSlug): Promise<Lease | null>;
+  /** null while another replica holds it. With a signal a repeated try waits for others, at most a second; null too once it aborts. */
+  lease(chain: ChainSlug, noLongerWanted?: AbortSignal): Promise<Lease | null>;
 }
 
 /** What may have changed without a log. */
