@@ -99,6 +99,27 @@ describe('what is due on a chain', () => {
     expect(await due()).toEqual(NOTHING_DUE);
   });
 
+  it('are the problems of the asked wallets, until they can send again', async () => {
+    const problem = { reason: 'gas is dear', since: NOW };
+    await store.relay.storeLaneProblem(CHAIN, WALLET, { ...problem, cause: 'fees' });
+    await store.relay.storeLaneProblem(CHAIN, OTHER_WALLET, null);
+    expect(await due()).toEqual({ ...NOTHING_DUE, laneProblems: [{ ...problem, wallet: WALLET }] });
+    expect(await due(NOW, [OTHER_WALLET])).toEqual(NOTHING_DUE);
+    expect(await due(NOW, [])).toEqual(NOTHING_DUE);
+    await store.relay.storeLaneProblem(CHAIN, WALLET, null);
+    expect(await due()).toEqual(NOTHING_DUE);
+  });
+
+  it('is how far the chain is indexed, also for a replica without wallets', async () => {
+    const indexedBlock = 2n ** 60n;
+    await store.tracking.change(CHAIN, (unit) => {
+      unit.setCursor({ startBlock: 1n, number: indexedBlock, hash: '0x01' });
+      return Promise.resolve();
+    });
+    expect(await due()).toEqual({ ...NOTHING_DUE, indexedBlock });
+    expect(await due(NOW, [])).toEqual({ ...NOTHING_DUE, indexedBlock });
+  });
+
   it('are all switches, as they are stored', async () => {
     await store.switches.set(CHAIN, null, { mode: 'paused', reason: 'drill' }, NOW);
     await store.switches.retire(CHAIN, WALLET, true, NOW + 1);
