@@ -1,6 +1,7 @@
 import { agentFromKey, type Signer } from '../../client/src/agent.js';
 import { createClient } from '../../client/src/create-client.js';
 import type { Stream } from '../../client/src/stream.js';
+import { replaceGlobal } from '../harness/process/replace-global.js';
 import { until } from '../harness/time/eventually.js';
 
 const key = agentFromKey(`0x${'11'.repeat(32)}`);
@@ -41,6 +42,15 @@ function scripted(script: Script) {
   }
   return { Scripted, said, connections: () => connections };
 }
+
+/** The client waits two seconds before it goes on after a fault: here no wait is longer than this. */
+const LONGEST_MS = 10;
+let restoreTimers: () => void;
+beforeAll(() => {
+  const { setTimeout: wait } = globalThis;
+  restoreTimers = replaceGlobal('setTimeout', (task: () => void, ms = 0) => wait(task, Math.min(ms, LONGEST_MS)));
+});
+afterAll(() => restoreTimers());
 
 const open: Stream[] = [];
 afterEach(() => open.splice(0).forEach((stream) => stream.close()));

@@ -42,6 +42,7 @@ describe('ccxt', () => {
     new ccxt.hyperliquid({
       walletAddress: trader.account.address,
       timeout: TIMEOUT_MS,
+      enableRateLimit: false, // its pauses between requests, of up to a second, are for the real exchange
       urls: { api: { public: base, private: base } },
     });
 

@@ -6,6 +6,7 @@ import { firstChain } from '../../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../../harness/hyperliquid/exchange.js';
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
 import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
+import { answeredAtOnce } from '../../harness/venue/answer-hold.js';
 import type { TestVenue } from '../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../harness/venue/shared-venue.js';
 
@@ -54,6 +55,15 @@ async function newBot() {
     const { response } = body as { response: { data?: { statuses: Record<string, Record<string, number>>[] } } };
     return response.data?.statuses ?? [];
   };
+  /** The number of an order that waits for the oracle, once its request is on the chain. */
+  const asks = async (placed: object): Promise<number[]> => {
+    const sent = await answeredAtOnce(sandbox, () => send(placed));
+    await eventually(
+      () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, user.toLowerCase() as `0x${string}`),
+      (live) => live.some(({ id, orderKey }) => id === BigInt(sent[0] ?? 0) && orderKey !== null),
+    );
+    return sent;
+  };
   const ends = async (oid: number, word: string): Promise<void> => {
     await stream.find<Update[]>('orderUpdates', (updates) =>
       updates.some(({ order: { oid: updated }, status }) => updated === oid && status === word),
@@ -65,7 +75,7 @@ async function newBot() {
     stream.find<{ nonUserCancel?: { coin: string; oid: number }[] }>('user', ({ nonUserCancel = [] }) =>
       nonUserCancel.some(({ coin, oid: canceled }) => coin === 'BTC' && canceled === oid),
     );
-  return { trader, user, stream, act, send, ends, isPublished };
+  return { trader, user, stream, act, send, asks, ends, isPublished };
 }
 
 const buy = (changes: object = {}) => order({ a: BTC, b: true, p: '63000', s: '0.1', r: false, ...changes });
@@ -107,7 +117,7 @@ describe('an order that goes without its owner canceled it', () => {
   it('is a request that the oracle never answered', async () => {
     const bot = await newBot();
     chain.setOraclePolicy(BTC, { mode: 'hold' });
-    const [lost = 0] = await bot.send(buy());
+    const [lost = 0] = await bot.asks(buy());
     await chain.mine(400);
     await bot.ends(lost, 'canceled');
     chain.setOraclePolicy(BTC, { mode: 'auto' });
@@ -130,10 +140,10 @@ describe('a cancel while the oracle is silent', () => {
     const bot = await newBot();
     chain.setOraclePolicy(BTC, { mode: 'hold' });
     try {
-      const [oid = 0] = await bot.send(buy());
+      const [oid = 0] = await bot.asks(buy());
       // Without blocks its time is never over.
       await chain.pauseMining(true);
-      const [said] = await bot.act({ type: 'cancel', cancels: [{ a: BTC, o: oid }] });
+      const [said] = await answeredAtOnce(sandbox, () => bot.act({ type: 'cancel', cancels: [{ a: BTC, o: oid }] }));
       expect(said).toEqual({ error: expect.stringMatching(/^Order is executing, reclaim possible at 20\d\d-[\dT:.-]+Z\. asset=0$/) });
       const listed = await info.ask<{ oid: number }[]>('openOrders', { user: bot.user });
       expect(listed.map((each) => each.oid)).toEqual([oid]);

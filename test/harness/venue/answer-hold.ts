@@ -1,3 +1,4 @@
+import type { Gateway } from '../../../core/gateway.js';
 import type { FacadeSettings } from '../../../core/config/facade.js';
 import type { ChainControls, SandboxControls } from '../../../sandbox/controls.js';
 
@@ -38,4 +39,33 @@ export function holdAnswers(controls: SandboxControls, facade: FacadeSettings): 
     };
   };
   return { ...controls, chains: controls.chains.map(followed) };
+}
+
+type WithGateway = { readonly gateway: Gateway };
+
+/** For what cannot be done while this lasts: whatever is asked is answered without a wait for its outcome. */
+export async function answeredAtOnce<Answer>({ gateway }: WithGateway, ask: () => Promise<Answer>): Promise<Answer> {
+  const { holdMs } = gateway.facade;
+  Object.assign(gateway.facade, { holdMs: 0 });
+  try {
+    return await ask();
+  } finally {
+    Object.assign(gateway.facade, { holdMs });
+  }
+}
+
+/**
+ * What is asked until `end` is answered then, unless its outcome is known before: the time for the answer is over once the test has seen what
+ * it wants to see. The watch of an order takes the end of the service as it was when the watch began.
+ */
+export function answersUntil({ gateway }: WithGateway): { readonly end: () => void } {
+  const { stopping } = gateway;
+  const over = new AbortController();
+  Object.assign(gateway, { stopping: AbortSignal.any([stopping, over.signal]) });
+  return {
+    end() {
+      Object.assign(gateway, { stopping });
+      over.abort();
+    },
+  };
 }
