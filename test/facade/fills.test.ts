@@ -5,6 +5,7 @@ import { hlInfo, type HlInfo } from '../harness/hyperliquid/info.js';
 import { hlSocket, type HlSocket } from '../harness/hyperliquid/socket.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { answersUntil } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
@@ -246,6 +247,7 @@ describe('an order for immediate execution', () => {
     const bot = await newFacadeTrader(sandbox);
     const socket = await follow(bot);
     chain.setOraclePolicy(ETH, { mode: 'hold' });
+    const answers = answersUntil(sandbox);
     const answer = send(bot, buy('0.1')) as Promise<unknown> as Promise<{ resting: { oid: number } }>;
     await eventually(
       () => bot.trader.pending(),
@@ -256,6 +258,7 @@ describe('an order for immediate execution', () => {
       (orders) => orders.length === 1,
     );
     expect(await openOf(bot)).toEqual([]);
+    answers.end();
     const { oid } = (await answer).resting;
     expect(pending?.order.oid).toBe(oid);
     expect(await openOf(bot)).toMatchObject([{ oid }]);

@@ -3,6 +3,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { answeredAtOnce } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { hlInfo, type HlInfo } from '../harness/hyperliquid/info.js';
@@ -128,10 +129,10 @@ describe('a level that is not mined yet', () => {
   it('is open and listed from the answer on, and a cancel says that it can still come', async () => {
     const bot = await newHolder();
     await chain.pauseMining(true);
-    const oid = await bot.place(level('sl', '55000'));
+    const oid = await answeredAtOnce(sandbox, () => bot.place(level('sl', '55000')));
     expect(await bot.statusOf(oid)).toBe('open');
     expect(await bot.listed()).toMatchObject([{ oid, triggerPx: '55000.0', sz: '0.1' }]);
-    expect(await bot.send(cancel(oid))).toEqual([EXECUTING]);
+    expect(await answeredAtOnce(sandbox, () => bot.send(cancel(oid)))).toEqual([EXECUTING]);
     await chain.pauseMining(false);
     await stopBecomes(bot, 55_000);
     expect(await bot.statusOf(oid)).toBe('open');

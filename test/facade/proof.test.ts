@@ -14,7 +14,7 @@ import type { Intent } from '../../core/domain/intent.js';
 import type { Hex } from '../../core/types.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
 import { createUniverses } from '../../facade/universe.js';
-import { eventually, until } from '../harness/time/eventually.js';
+import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader, FACADE_CHAIN, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
@@ -365,9 +365,8 @@ describe('a relayed transaction', () => {
     const held = order({ a: ETH, b: true, p: '9000', s: '1', r: false, t: IOC });
     await send({ type: 'order', orders: [held], grouping: 'na' });
     await send({ type: 'order', orders: [{ ...held, p: '1000', t: GTC }], grouping: 'na' });
-    const time = Date.now() + 7_500;
-    await send({ type: 'scheduleCancel', time });
-    await until(() => Date.now() > time);
+    await send({ type: 'scheduleCancel', time: sandbox.clock.now() + 8_000 });
+    sandbox.clock.move(8_000);
     const [canceled = {}, closed = {}] = await minedProofs(away, 'scheduled-cancel', 2);
     for (const proof of [canceled, closed]) {
       expect(await verify(proof)).toEqual(HOLDS);

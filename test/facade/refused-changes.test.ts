@@ -1,15 +1,17 @@
 import { Wallet } from 'ethers';
 import type pg from 'pg';
 import { encodeFunctionData, type Hex } from 'viem';
+import { isSettled } from '../../core/domain/order.js';
 import { lower } from '../../core/domain/interpret-executions.js';
 import { tokenAbi } from '../../sandbox/contracts/artefact.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, until } from '../harness/time/eventually.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { answeredAtOnce, answersUntil } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf, type Operator } from '../harness/venue/operator.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -161,6 +163,18 @@ async function failChange(bot: Bot, oid: number, changed: object): Promise<{ rea
 
 const nothingUnderWay = () => eventually(openJobs, ({ length }) => length === 0);
 
+/** Resolves when the replica, and so whoever waits for the order there, has heard that an order of the bot was refused on chain. */
+function refusalOf(bot: Bot): () => Promise<void> {
+  let isHeard = false;
+  const stop = sandbox.gateway.bus.on('journal', ({ entries }) => {
+    isHeard ||= entries.some(({ fact, trader }) => trader === bot.address && fact.kind === 'order' && fact.order.status === 'rejected');
+  });
+  return async () => {
+    await until(() => isHeard);
+    stop();
+  };
+}
+
 /** The gateway has noticed that the market is open, or that it is not. */
 const whenOpen = (isOpen: boolean) =>
   eventually(
@@ -206,7 +220,8 @@ describe('a cancel', () => {
     chain.setOraclePolicy(BTC, { mode: 'hold' });
     const [trade] = await bot.trader.trades();
     await operator.send(diamondCall('triggerOrder', [packed(LIMIT_OPEN, bot.trader.account.address, trade?.index ?? 0)]));
-    expect(statuses(await bot.send(cancel(oid)))).toEqual([{ error: expect.stringContaining('Order is executing') }]);
+    const canceled = await answeredAtOnce(sandbox, () => bot.send(cancel(oid)));
+    expect(statuses(canceled)).toEqual([{ error: expect.stringContaining('Order is executing') }]);
     expect(await openOrders(bot)).toBe(1);
   });
 });
@@ -219,9 +234,13 @@ describe('a change', () => {
     const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
     const approveNothing = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [chain.definition.diamond, 0n] });
     const { mined } = await sendFirst(bot, usdc?.address ?? '0x', approveNothing);
+    const answers = answersUntil(sandbox);
+    const refused = refusalOf(bot);
     const changing = bot.send(modify(oid, rest({ p: '49000' })));
     await resumeBehind(bot);
     await mined;
+    await refused();
+    answers.end();
     expect(await changing).toEqual({
       status: 'err',
       response: `The contracts refused the change, and the order stands as it was. asset=${BTC}`,
@@ -336,7 +355,13 @@ describe('an order whose changes all failed', () => {
     const c = `0x${'a4'.repeat(16)}`;
     const oid = await make(bot, c);
     const answers: Promise<unknown>[] = [];
+    const held = answersUntil(sandbox);
     for (let count = 0; count < FAILED_CHANGES; count += 1) answers.push((await failChange(bot, oid, { ...changed, c })).answer);
+    await eventually(
+      () => sandbox.gateway.store.account.ordersBefore(FACADE_CHAIN, bot.address, null, 100),
+      (all) => all.every(({ order: { status } }) => isSettled(status)),
+    );
+    held.end();
     await Promise.all(answers);
     expect(await statusOf(bot, c)).toMatchObject({ status: 'open', order: { oid, cloid: c } });
     expect(statuses(await bot.send({ type: 'cancelByCloid', cancels: [{ asset: BTC, cloid: c }] }))).toEqual(['success']);

@@ -4,6 +4,7 @@ import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { cutOff } from '../harness/database/cut-waiting.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { answeredAtOnce, answersUntil } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -210,6 +211,7 @@ describe('a change', () => {
     const bot = await newBot();
     chain.setOraclePolicy(BTC, { mode: 'hold' });
     try {
+      const answers = answersUntil(sandbox);
       const placed = bot.send(orders(buy('0.1')));
       const [waiting] = await eventually(
         () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
@@ -218,7 +220,8 @@ describe('a change', () => {
       // Without blocks its time is never over.
       await chain.pauseMining(true);
       const change = { oid: Number(waiting?.id), order: rest('0.1') };
-      const [status] = statuses(await bot.send({ type: 'batchModify', modifies: [change] }));
+      const [status] = statuses(await answeredAtOnce(sandbox, () => bot.send({ type: 'batchModify', modifies: [change] })));
+      answers.end();
       expect(status).toEqual({ error: expect.stringMatching(/^Order is executing, reclaim possible at .+ asset=0$/) });
       expect(statuses(await placed)).toEqual([{ resting: { oid: change.oid } }]);
     } finally {

@@ -4,6 +4,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
+import { answersUntil } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -213,7 +214,14 @@ describe('a flip', () => {
     await bot.send(orders(buy('0.1')));
     await trades(bot, 1);
     chain.setOraclePolicy(BTC, { mode: 'hold' });
-    const [waiting] = await bot.send(orders(sell('0.3')));
+    const answers = answersUntil(sandbox);
+    const sent = bot.send(orders(sell('0.3')));
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 1,
+    );
+    answers.end();
+    const [waiting] = await sent;
     expect(waiting).toMatchObject({ resting: { oid: expect.any(Number) } });
     chain.setOraclePolicy(BTC, { mode: 'auto' });
     await trades(bot, 0);

@@ -2,10 +2,10 @@ import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
-import { eventually, until } from '../harness/time/eventually.js';
+import { eventually } from '../harness/time/eventually.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
-import type { TestVenue } from '../harness/venue/own-venue.js';
-import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { answeredAtOnce } from '../harness/venue/answer-hold.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
 const BTC = 0;
@@ -19,7 +19,7 @@ let sandbox: TestVenue;
 let chain: ChainControls;
 
 beforeAll(async () => {
-  sandbox = await sharedVenue();
+  sandbox = await startOwnVenue(); // its time is moved
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('no chain');
   chain = first;
@@ -305,14 +305,18 @@ describe('requests that the oracle never answers', () => {
   const held = async (): Promise<{ bot: Bot; before: bigint; oid: number }> => {
     const bot = await newBot();
     const before = await bot.trader.usdc();
-    const [status] = statuses(await bot.send(orderAction([buy('0.1')])));
+    const [status] = statuses(await answeredAtOnce(sandbox, () => bot.send(orderAction([buy('0.1')]))));
     expect(status).toMatchObject({ resting: { oid: expect.any(Number) } });
-    expect(await bot.trader.usdc()).toBeLessThan(before);
+    await eventually(
+      () => bot.trader.usdc(),
+      (usdc) => usdc < before,
+    );
     return { bot, before, oid: Number(status?.['resting']?.['oid']) };
   };
 
   it('are called resting; their collateral comes back by itself, and a cancel takes it back from the contract', async () => {
-    const [left, canceled] = await Promise.all([held(), held()]);
+    const left = await held();
+    const canceled = await held();
     const answer = canceled.bot.send({ type: 'cancel', cancels: [{ a: BTC, o: canceled.oid }] });
     await chain.mine(400);
     expect(statuses(await answer)).toEqual(['success']);
@@ -332,9 +336,8 @@ describe('a scheduled cancel', () => {
     await bot.send(orderAction([stop, buy('0.1', { p: '50000', t: limit('Gtc') })]));
     await settledTrades(bot.trader, 2);
     expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 1_000 })).toMatchObject({ status: 'err' });
-    const time = Date.now() + 7_500;
-    expect(await bot.send({ type: 'scheduleCancel', time })).toMatchObject({ status: 'ok' });
-    await until(() => Date.now() > time);
+    expect(await bot.send({ type: 'scheduleCancel', time: sandbox.clock.now() + 8_000 })).toMatchObject({ status: 'ok' });
+    sandbox.clock.move(8_000);
     const [left] = await eventually(
       () => bot.trader.trades(),
       (trades) => trades.length === 1,

@@ -12,7 +12,7 @@ import { runScheduledCancels } from '../../facade/trade/background/schedule-canc
 import type { TradeAction } from '../../facade/actions/trade.js';
 import { deriveCalls } from '../../facade/trade/derive-calls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, until } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf } from '../harness/venue/operator.js';
@@ -39,7 +39,7 @@ beforeAll(async () => {
     () => sandbox.gateway.venues.get(CHAIN)?.feed.lastPrice(BTC)?.oracle,
     (price) => price === BigInt(PRICE) * 10n ** 10n,
   );
-  beside = await startSecondGateway(sandbox, { relays: true });
+  beside = await startSecondGateway(sandbox, { relays: true, clock: sandbox.clock });
   await whenReady(beside);
 });
 afterAll(async () => {
@@ -73,6 +73,17 @@ const settled = (trader: ChainTrader, count: number) =>
 const hasSchedule = async ({ address }: Bot): Promise<boolean> =>
   (await database.query('select from scheduled_cancels where trader = $1', [address])).rowCount !== 0;
 
+/** A look at what is due began from now on, and what it found was handed on. */
+const looksPass = async ({ bus, clock }: Gateway): Promise<void> => {
+  const from = clock.monotonic();
+  let isSeen = false;
+  const stop = bus.on('due', ({ askedAt, due }) => {
+    isSeen ||= askedAt >= from && due.schedules;
+  });
+  await until(() => isSeen);
+  stop();
+};
+
 /** What the relayer signed for a schedule of the trader. */
 async function scheduledJobs(trader: Address): Promise<RelayJob[]> {
   const { store } = sandbox.gateway;
@@ -88,7 +99,8 @@ describe("a dead man's switch that flattens", () => {
     await bot.send(orderAction(buy('0.1')));
     await bot.send(orderAction(stop, buy('0.1', { p: '50000', t: limit('Gtc') })));
     await settled(bot.trader, 2);
-    expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 7_500 })).toMatchObject({ status: 'ok' });
+    expect(await bot.send({ type: 'scheduleCancel', time: sandbox.clock.now() + 8_000 })).toMatchObject({ status: 'ok' });
+    sandbox.clock.move(8_000);
     await settled(bot.trader, 0);
     const jobs = await eventually(
       () => scheduledJobs(bot.address),
@@ -105,18 +117,16 @@ describe("a dead man's switch that flattens", () => {
     await bot.send(orderAction(buy('0.1')));
     await settled(bot.trader, 1);
     const { store } = sandbox.gateway;
-    const [pausedAt] = [Date.now()];
-    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 7_500 })).toMatchObject({ status: 'ok' });
+    const pausedAt = sandbox.clock.now();
+    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 8_000 })).toMatchObject({ status: 'ok' });
     await store.switches.set(CHAIN, null, { mode: 'paused', reason: null }, pausedAt);
     await beside.stop();
-    await eventually(
-      () => Date.now(),
-      (now) => now > pausedAt + 8_000,
-    );
+    sandbox.clock.move(8_000);
+    await looksPass(sandbox.gateway);
     expect(await bot.trader.trades()).toHaveLength(1);
     expect(await scheduledJobs(bot.address)).toEqual([]);
-    beside = await startSecondGateway(sandbox, { relays: true });
-    await store.switches.set(CHAIN, null, { mode: 'running', reason: null }, Date.now());
+    beside = await startSecondGateway(sandbox, { relays: true, clock: sandbox.clock });
+    await store.switches.set(CHAIN, null, { mode: 'running', reason: null }, sandbox.clock.now());
     await settled(bot.trader, 0);
     expect(await scheduledJobs(bot.address)).toHaveLength(1);
   });
@@ -136,7 +146,7 @@ describe("a dead man's switch while nothing can be sent", () => {
     const bot = await newBot();
     await bot.send(orderAction(buy('0.1')));
     await settled(bot.trader, 1);
-    const dueAt = Date.now() + HOUR_MS;
+    const dueAt = sandbox.clock.now() + HOUR_MS;
     expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
     const { gateway, log } = sandbox;
     const clock = createManualClock(dueAt + HOUR_MS);
@@ -250,7 +260,7 @@ describe("a dead man's switch while the contract is paused", () => {
     const bot = await newBot();
     await bot.send(orderAction(buy('0.1', { p: '50000', t: limit('Gtc') })));
     await settled(bot.trader, 1);
-    const dueAt = Date.now() + HOUR_MS;
+    const dueAt = sandbox.clock.now() + HOUR_MS;
     expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
     const { gateway, log } = sandbox;
     const clock = createManualClock(dueAt);
@@ -291,7 +301,7 @@ describe("a dead man's switch while the contract is paused", () => {
 describe("a dead man's switch that cannot close anything", () => {
   it('is tried for ten minutes anew where an hour lies between two tries', async () => {
     const bot = await newBot();
-    const dueAt = Date.now() + HOUR_MS;
+    const dueAt = sandbox.clock.now() + HOUR_MS;
     expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
     const { gateway, log } = sandbox;
     const clock = createManualClock(dueAt);
@@ -324,7 +334,7 @@ describe("a dead man's switch that cannot close anything", () => {
     const bot = await newBot();
     await bot.send(orderAction(buy('0.1')));
     await settled(bot.trader, 1);
-    const dueAt = Date.now() + HOUR_MS;
+    const dueAt = sandbox.clock.now() + HOUR_MS;
     expect(await bot.send({ type: 'scheduleCancel', time: dueAt })).toMatchObject({ status: 'ok' });
     const { gateway, controls, log } = sandbox;
     const venue = venueOf(gateway, CHAIN);

@@ -2,14 +2,16 @@ import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader } from '../../harness/traders/chain-trader.js';
 import { eventually } from '../../harness/time/eventually.js';
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
-import type { TestVenue } from '../../harness/venue/own-venue.js';
-import { sharedVenue } from '../../harness/venue/shared-venue.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
+
+/** A price that is older than this counts no more. */
+const PRICES_LAST_MS = 10_000;
 
 let sandbox: TestVenue;
 let chain: ChainControls;
 let info: HlInfo;
 beforeAll(async () => {
-  sandbox = await sharedVenue();
+  sandbox = await startOwnVenue(); // its time is moved
   info = hlInfo(sandbox);
   const [first] = sandbox.controls.chains;
   if (!first) throw new Error('the sandbox has no chain');
@@ -45,6 +47,7 @@ describe('the info handler', () => {
   it('offers no mid and no book while the price stream is silent, but every market stays listed', async () => {
     const listed = await info.ask('meta');
     sandbox.controls.prices.pauseFeed(true);
+    sandbox.clock.move(PRICES_LAST_MS);
     try {
       await eventually(
         () => info.ask<Record<string, string>>('allMids'),

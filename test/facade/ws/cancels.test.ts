@@ -7,8 +7,7 @@ import { order, postExchange, signL1 } from '../../harness/hyperliquid/exchange.
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
 import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
 import { answeredAtOnce } from '../../harness/venue/answer-hold.js';
-import type { TestVenue } from '../../harness/venue/own-venue.js';
-import { sharedVenue } from '../../harness/venue/shared-venue.js';
+import { startOwnVenue, type TestVenue } from '../../harness/venue/own-venue.js';
 
 const BTC = 0;
 
@@ -17,7 +16,7 @@ let chain: ChainControls;
 let info: HlInfo;
 let socket: HlSocket | null = null;
 beforeAll(async () => {
-  sandbox = await sharedVenue();
+  sandbox = await startOwnVenue(); // its time is moved
   chain = firstChain(sandbox);
   info = hlInfo(sandbox);
 });
@@ -107,7 +106,8 @@ describe('an order that goes without its owner canceled it', () => {
   it('is an entry whose schedule came due', async () => {
     const bot = await newBot();
     const [entry = 0] = await bot.send(buy({ p: '50000', t: { limit: { tif: 'Gtc' } } }));
-    await bot.act({ type: 'scheduleCancel', time: Date.now() + 8_000 });
+    await bot.act({ type: 'scheduleCancel', time: sandbox.clock.now() + 8_000 });
+    sandbox.clock.move(8_000);
     await bot.ends(entry, 'scheduledCancel');
     await bot.isPublished(entry);
     const history = await info.ask<{ order: { oid: number }; status: string }[]>('historicalOrders', { user: bot.user });

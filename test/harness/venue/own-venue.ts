@@ -1,4 +1,3 @@
-import { systemClock } from '../../../core/adapters/system/clock.js';
 import type { Config } from '../../../core/config/config.js';
 import type { Gateway } from '../../../core/gateway.js';
 import { createLifecycle } from '../../../app/lifecycle.js';
@@ -7,6 +6,7 @@ import { readSandboxSettings } from '../../../sandbox/settings.js';
 import { startSandbox } from '../../../sandbox/start.js';
 import { createTestDatabase } from '../database/test-database.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
+import { createShiftedClock, type ShiftedClock } from '../time/shifted-clock.js';
 import { holdAnswers } from './answer-hold.js';
 import { onKeptChains } from './kept-chains.js';
 import { checkExchange } from '../checks/openapi-check.js';
@@ -17,6 +17,8 @@ export interface TestVenue {
   readonly controls: SandboxControls;
   readonly config: Config;
   readonly log: RecordedLog;
+  /** That of the venue and its gateway. Only a file with a venue of its own may move it. */
+  readonly clock: ShiftedClock;
   /** Any request; its reply is held against the OpenAPI document, as are those of `get` and `post`. */
   call(path: string, init?: RequestInit): Promise<Reply>;
   get(path: string, headers?: Record<string, string>): Promise<Reply>;
@@ -37,6 +39,7 @@ export const TEST_ORACLE_MS = 10;
 export async function startOwnVenue(settings: Record<string, string> = {}, kept: RecordedLog = createRecordedLog()): Promise<TestVenue> {
   const database = await createTestDatabase();
   const log = kept;
+  const clock = createShiftedClock();
   const lifecycle = createLifecycle(log);
   let giveBack = (): Promise<void> => Promise.resolve();
   const stop = async (): Promise<void> => {
@@ -57,7 +60,7 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
       ...settings,
     };
     const read = readSandboxSettings(environment);
-    const start = () => startSandbox({ settings: read, lifecycle, clock: systemClock, log, write: () => undefined });
+    const start = () => startSandbox({ settings: read, lifecycle, clock, log, write: () => undefined });
     const hasOwnChains = read.SANDBOX_DATA !== undefined || read.SANDBOX_RPC_URL !== undefined;
     const onChains = hasOwnChains ? { started: await start(), giveBack } : await onKeptChains(read, start);
     ({ giveBack } = onChains);
@@ -72,6 +75,7 @@ export async function startOwnVenue(settings: Record<string, string> = {}, kept:
       ...sandbox,
       controls: settings['FACADE_HOLD_MS'] === undefined ? holdAnswers(sandbox.controls, sandbox.gateway.facade) : sandbox.controls,
       log,
+      clock,
       stop,
       call,
       get: (path, headers = {}) => call(path, { headers }),

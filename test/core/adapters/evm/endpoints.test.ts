@@ -49,9 +49,11 @@ const callsTo = (proxy: FaultProxy, method: string): number => proxy.counters().
 const published = (): string =>
   JSON.stringify([log.entries, chain.endpoints()], (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value));
 
+/** A second passes before each look. */
 const lookUntil = (wanted: readonly string[]): Promise<string[]> =>
   eventually(
     async () => {
+      clock.move(1_000);
       await balance();
       return states();
     },
@@ -123,7 +125,7 @@ describe('with two nodes,', () => {
     const behind = first.onRequest((body) => oldHead(body, old.number));
     chain = chainOf([first.url, second.url]);
     await eventually(
-      async () => (await chain.head(), chain.endpoints()),
+      async () => (clock.move(1_000), await chain.head(), chain.endpoints()),
       ([own, other]) => own?.state === 'lagging' && other?.head !== null,
     );
     first.resetCounters();
@@ -188,7 +190,7 @@ describe('with two nodes,', () => {
     first.onRequest(() => ((turn += 1) % 2 === 0 ? 'refuse' : undefined));
     const rests = (): number => log.entries.filter(({ event }) => event === 'chain.endpoint-rests').length;
     await eventually(
-      async () => (await balance(), rests()),
+      async () => (clock.move(1_000), await balance(), rests()),
       (count) => count >= 3,
     );
     expect(chain.endpoints()[0]?.failures).toBeGreaterThanOrEqual(3);
