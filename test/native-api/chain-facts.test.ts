@@ -50,6 +50,9 @@ async function register({ address }: { readonly address: string }) {
   return agentsOf(sandbox, SLUG).create(await authorization(domain, sign, { trader: agent.trader.account.address, agent: address }));
 }
 
+/** A node that came back is asked again what its contracts serve, but not sooner than this after the last time. */
+const SOONEST_MS = 5_000;
+
 /** The node is gone for a moment, as far as the gateway can see. */
 async function loseNode(): Promise<void> {
   chain.setRpcFault({ mode: 'down' });
@@ -57,6 +60,7 @@ async function loseNode(): Promise<void> {
     () => readyOf(sandbox),
     ({ chains }) => chains[SLUG]?.ready === false,
   );
+  sandbox.clock.move(SOONEST_MS);
   chain.setRpcFault({ mode: 'ok' });
   await eventually(
     () => readyOf(sandbox),

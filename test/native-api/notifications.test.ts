@@ -5,7 +5,7 @@ import { Wallet, type TypedDataDomain } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { createBackendNotices } from '../../core/adapters/backend/notices.js';
 import type { KnexStore } from '../../core/adapters/postgres/create-store.js';
-import { freshDelegate } from '../../core/access/delegation.js';
+import { DELEGATE_MAX_AGE_MS, freshDelegate } from '../../core/access/delegation.js';
 import { venueOf, type Venue } from '../../core/gateway.js';
 import { noticeOwn, notificationId, type Notification } from '../../core/notifications/list-notifications.js';
 import type { Address } from '../../core/types.js';
@@ -16,8 +16,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith } from '../harness/traders/master-wallet.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { storedOrders } from '../harness/traders/stored-orders.js';
-import type { TestVenue } from '../harness/venue/own-venue.js';
-import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { signRequest } from '../harness/traders/signed-request.js';
 
 let sandbox: TestVenue;
@@ -25,7 +24,7 @@ let chain: ChainControls;
 let domain: TypedDataDomain;
 
 beforeAll(async () => {
-  sandbox = await sharedVenue();
+  sandbox = await startOwnVenue(); // its time is moved
   chain = firstChain(sandbox);
   domain = await domainOf(sandbox);
 });
@@ -158,6 +157,7 @@ describe('notifications', () => {
     expect(await listed(trader.account.address)).toEqual([]);
     const delegate = new Wallet(generatePrivateKey()).address;
     await trader.send(chain.definition.diamond, `0x604755cf${delegate.slice(2).toLowerCase().padStart(64, '0')}`);
+    sandbox.clock.move(DELEGATE_MAX_AGE_MS);
     const [notification] = await eventually(
       () => listed(trader.account.address),
       (all) => all.length > 0,

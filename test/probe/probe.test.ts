@@ -13,17 +13,34 @@ import { ALL_OK, environmentOf, found, NODE, probe, verdicts, type Environment }
 let sandbox: TestVenue;
 let environment: Environment;
 let folder: string;
+/** Both listen for seconds to what a venue says by itself, so they do it at the same time. */
+let lacking: ReturnType<typeof probe>;
+let referred: ReturnType<typeof probe>;
 
 beforeAll(async () => {
   folder = await makeTemporaryFolder('diamond-gateway-probe');
   sandbox = await startOwnVenue();
   environment = environmentOf(sandbox);
+  const url = await nodeWithoutClosing();
+  lacking = probe({ ...environment, [NODE]: url });
+  referred = probe({ ...environment, REFERRER_ARBITRUM_SEPOLIA: `0x${'ab'.repeat(20)}` });
+  for (const begun of [lacking, referred]) begun.catch(() => undefined); // a failure is that of the test that awaits it
 });
 afterAll(async () => {
+  await Promise.allSettled([lacking, referred]);
   await closeOddHosts();
   await sandbox.stop();
   await rm(folder, { recursive: true, force: true });
 });
+
+/** The node of a Diamond that cannot close trades. */
+function nodeWithoutClosing(): Promise<string> {
+  const selector = USED_SELECTORS.get('closeTradeMarket') ?? '0x';
+  const question = encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [selector] });
+  return oddNode(environment[NODE] ?? '', (method, [call]) =>
+    method === 'eth_call' && (call as { data?: string }).data === question ? { result: `0x${'0'.repeat(64)}` } : undefined,
+  );
+}
 
 /** The command as an operator runs it, with nothing else in its environment. */
 const command = (variables: Environment, ...words: readonly string[]) =>
@@ -50,12 +67,7 @@ describe('a probe of a venue that is as expected', () => {
 
 describe('a probe of a Diamond that lacks a function', () => {
   it('names it and what cannot be done without it, and says ok to everything else', async () => {
-    const selector = USED_SELECTORS.get('closeTradeMarket') ?? '0x';
-    const question = encodeFunctionData({ abi: diamondAbi, functionName: 'facetAddress', args: [selector] });
-    const url = await oddNode(environment[NODE] ?? '', (method, [call]) =>
-      method === 'eth_call' && (call as { data?: string }).data === question ? { result: `0x${'0'.repeat(64)}` } : undefined,
-    );
-    const run = await probe({ ...environment, [NODE]: url });
+    const run = await lacking;
     expect(verdicts(run.findings)).toEqual({ ...ALL_OK, 'arbitrum-sepolia Diamond: functions': 'differs' });
     expect(found(run, 'functions')).toBe('missing: closeTradeMarket (closing positions)');
     expect(run.code).toBe(1);
@@ -64,7 +76,7 @@ describe('a probe of a Diamond that lacks a function', () => {
 
 describe('a probe with a referrer in the settings', () => {
   it('says that the protocol has not whitelisted it', async () => {
-    const run = await probe({ ...environment, REFERRER_ARBITRUM_SEPOLIA: `0x${'ab'.repeat(20)}` });
+    const run = await referred;
     expect(verdicts(run.findings)).toEqual({ ...ALL_OK, 'arbitrum-sepolia Diamond: referrer': 'differs' });
     expect(found(run, 'referrer')).toBe('not whitelisted: it earns nothing');
   });

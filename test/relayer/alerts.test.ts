@@ -6,13 +6,15 @@ import { deliverDue, MOST_ATTEMPTS, waitAfter } from '../../core/observability/a
 import { createLifecycle } from '../../app/lifecycle.js';
 import { listen } from '../../http/listen.js';
 import { startAlertReceiver, type AlertReceiver } from '../harness/servers/alert-receiver.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, until } from '../harness/time/eventually.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
 import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-venue.js';
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const HOUR_MS = 3_600_000;
+/** How often wallets are looked at, how long the receiver may take, and after what time a second try is made. */
+const [CHECK_MS, PATIENCE_MS, RETRY_MS] = [5_000, 5_000, 2_000];
 let sandbox: TestVenue;
 let receiver: AlertReceiver;
 let store: AlertStore;
@@ -51,11 +53,15 @@ const facts = (changes: Partial<AlertFacts> = {}): AlertFacts => ({
 
 describe('a wallet that runs low', () => {
   it('is posted until the receiver takes it, is shown while it lasts, and posted once when it has recovered', async () => {
+    sandbox.clock.pass(CHECK_MS);
+    await until(() => posted('opened', 'low-balance').length > 0);
+    sandbox.clock.pass(RETRY_MS);
     const [first] = await eventually(
       () => posted('opened', 'low-balance'),
       ({ length }) => length >= 2,
     );
     receiver.set('take');
+    sandbox.clock.pass(2 * RETRY_MS);
     await eventually(
       () => receiver.taken,
       (taken) => taken.includes(first?.json.id ?? ''),
@@ -71,6 +77,7 @@ describe('a wallet that runs low', () => {
     for (const secret of [receiver.secret, TOKEN, 'with-a-secret-path', sandbox.controls.accounts.relayer.privateKey.slice(2)])
       expect(shown).not.toContain(secret);
     await sandbox.controls.chains[0]?.faucet.fund(sandbox.controls.relayer, { eth: '600000' });
+    sandbox.clock.pass(CHECK_MS);
     await eventually(
       () => posted('recovered', 'low-balance'),
       ({ length }) => length === 1,
@@ -103,6 +110,7 @@ describe('an alert', () => {
   it('ends by itself when its time is over', async () => {
     const alert = facts();
     await sandbox.gateway.alerts.raiseAlert({ ...alert, expiresAt: sandbox.gateway.clock.now() + 100 });
+    sandbox.clock.pass(CHECK_MS);
     await eventually(
       () => receiver.received.filter(({ json }) => json.alert.subject === alert.subject).map(({ json }) => json.event),
       (events) => events.includes('recovered'),
@@ -116,6 +124,7 @@ describe('an alert', () => {
     const mine = () => receiver.received.filter(({ json }) => json.alert.subject === alert.subject);
     await eventually(mine, ({ length }) => length === 1);
     receiver.set('take');
+    sandbox.clock.pass(PATIENCE_MS);
     const tries = await eventually(mine, ({ length }) => length === 2);
     expect(tries[1]?.body).toBe(tries[0]?.body);
     expect(receiver.taken).toContain(tries[0]?.json.id);

@@ -16,7 +16,7 @@ let beside: SecondGateway;
 
 beforeAll(async () => {
   // Nothing is mined while they wait, so each of them is answered what is known when its time is up.
-  sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '4000' });
+  sandbox = await startOwnVenue({ OPERATOR_TOKEN: TOKEN, RATE_LIMIT_AGENT_WRITES: '1000', FACADE_HOLD_MS: '500' });
   sandbox.controls.prices.jump(BTC, '60000');
   await eventually(
     () => sandbox.gateway.venues.get(FACADE_CHAIN)?.feed.lastPrice(BTC)?.oracle,

@@ -9,7 +9,8 @@ import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-chec
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
-import { eventually } from '../../harness/time/eventually.js';
+import { eventually, until } from '../../harness/time/eventually.js';
+import { createShiftedClock } from '../../harness/time/shifted-clock.js';
 import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 import { firstChain } from '../../harness/venue/first-chain.js';
@@ -25,6 +26,10 @@ let database: TestDatabase;
 let proxy: FaultProxy;
 let running: SecondGateway | null = null;
 let gateway: SecondGateway;
+/** Of the gateways behind the proxy. */
+const clock = createShiftedClock();
+/** After this long it reads blocks again. */
+const REREAD_MS = 5_000;
 
 beforeAll(async () => {
   sandbox = await startOwnVenue();
@@ -46,7 +51,7 @@ beforeEach(() => {
 /** The first test starts it; the tests after it go on with what it has followed. */
 async function start(): Promise<SecondGateway> {
   const config = { ...sandbox.config, database: { kind: 'server' as const, url: database.url } };
-  running = await startSecondGateway({ ...sandbox, config }, { hosts: { rpcUrls: [proxy.url] } });
+  running = await startSecondGateway({ ...sandbox, config }, { hosts: { rpcUrls: [proxy.url] }, clock });
   return running;
 }
 
@@ -146,6 +151,7 @@ describe('a follower on a rough node', () => {
     );
     expect((await gateway.gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.order.status).toBe('prepared');
     reveal();
+    clock.move(REREAD_MS);
     await reaches(gateway, trader, id, 'open');
     expect(await allOf(gateway, trader)).toHaveLength(1);
     await eventually(
@@ -183,6 +189,7 @@ describe('a follower on a rough node', () => {
       (block) => block >= secondBlock,
     );
     late = '';
+    clock.move(REREAD_MS);
     await reaches(gateway, trader, id, 'canceled');
     end();
     expect(askedFrom[0]).toBe(blockNumber);
@@ -203,10 +210,7 @@ describe('a follower on a rough node', () => {
       sent += 1;
       return { answer: { result: nonsense } };
     });
-    await eventually(
-      () => sent,
-      (times) => times > 1,
-    );
+    await until(() => sent > 1);
     end();
     const before = venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n;
     await eventually(
