@@ -41,7 +41,9 @@ export function holdAnswers(controls: SandboxControls, facade: FacadeSettings): 
   return { ...controls, chains: controls.chains.map(followed) };
 }
 
-type WithGateway = { readonly gateway: Gateway };
+interface WithGateway {
+  readonly gateway: Gateway;
+}
 
 /** For what cannot be done while this lasts: whatever is asked is answered without a wait for its outcome. */
 export async function answeredAtOnce<Answer>({ gateway }: WithGateway, ask: () => Promise<Answer>): Promise<Answer> {
