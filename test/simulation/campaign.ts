@@ -30,6 +30,8 @@ export interface CampaignOptions {
 const PROGRESS_MS = 15_000;
 const TWICE_EVERY = 20;
 const HANDLES_EVERY = 100;
+/** What later runs may leave in memory, beside the caches that the first hundred fill. */
+const MOST_GROWN = { heapMb: 40, handles: 5 } as const;
 const realNow = performance.now.bind(performance);
 
 export async function createCampaign(options: CampaignOptions): Promise<Campaign> {
@@ -43,7 +45,8 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
   let failed = 0;
   let steps = 0;
   let shownAt = realNow();
-  const memory: number[] = [];
+  let judgedNext = HANDLES_EVERY;
+  let afterFirst: { readonly heapMb: number; readonly handles: number } | null = null;
 
   const once = (plan: Plan, onLine: CampaignOptions['onLine'] = null): Promise<RunReport> => {
     let isNew = true;
@@ -86,6 +89,20 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
     write(`  ${asRow(cutting, report.violations[0]?.invariant ?? '')}`);
   }
 
+  /** What a run leaves behind adds up: compared with what was there after the first hundred. */
+  function judgeMemory(): void {
+    judgedNext += HANDLES_EVERY;
+    globalThis.gc?.();
+    const now = { heapMb: Math.round(process.memoryUsage().heapUsed / 2 ** 20), handles: process.getActiveResourcesInfo().length };
+    write(`after ${runs} runs: heap ${now.heapMb} MB, ${now.handles} open handles`);
+    afterFirst ??= now;
+    if (now.heapMb <= afterFirst.heapMb + MOST_GROWN.heapMb && now.handles <= afterFirst.handles + MOST_GROWN.handles) return;
+    failed += 1;
+    write(
+      `memory or handles have grown since the first ${HANDLES_EVERY} runs: heap ${afterFirst.heapMb} MB, ${afterFirst.handles} open handles`,
+    );
+  }
+
   // Modules are loaded and caches of the process filled before the first run that counts.
   await once({ ...drawPlan(0, { replicas: 1, areFaultsOff: true }), actions: [] });
   const [startedAt, before] = [realNow(), processorSeconds(server.processId)];
@@ -123,11 +140,7 @@ export async function createCampaign(options: CampaignOptions): Promise<Campaign
       } else if (repeat > 2) write(`seed ${plan.seed}: ${repeat} runs, one trace ${[...hashes][0]?.slice(0, 16)}`);
       if (report !== null && report.violations.length > 0) await fail(report);
       record(plan, { runs: repeat, failed: failed - failedBefore, reached: Object.fromEntries(rows) });
-      if (runs % HANDLES_EVERY === 0) {
-        globalThis.gc?.();
-        memory.push(Math.round(process.memoryUsage().heapUsed / 2 ** 20));
-        write(`after ${runs} runs: heap ${memory.at(-1)} MB, ${process.getActiveResourcesInfo().length} open handles`);
-      }
+      if (runs >= judgedNext) judgeMemory();
       if (realNow() - shownAt > PROGRESS_MS) {
         shownAt = realNow();
         write(`seed ${plan.seed}: ${runs} runs, ${failed} failed, ${rate()}`);

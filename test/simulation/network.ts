@@ -345,7 +345,7 @@ export function installNetwork(scheduler: Scheduler, onDelivery: (bytes: Buffer)
         link.far?.reset();
       }
       for (const end of abandoned) end.reset();
-      for (const server of listening) server.close();
+      for (const server of listening.splice(0)) server.close();
       net.Socket.prototype.connect = socketConnect;
       net.Server.prototype.listen = serverListen;
     },

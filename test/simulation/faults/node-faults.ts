@@ -23,7 +23,8 @@ interface Parts {
   readonly nameOf: (fault: Fault) => string;
 }
 
-const NEVER = new Promise<RpcAnswer>(() => undefined);
+/** One promise for all runs would keep whatever has ever waited for it. */
+const silence = (): Promise<RpcAnswer> => new Promise(() => undefined);
 const internal: RpcAnswer = { error: { code: -32603, message: 'internal error' } };
 const hex = (value: number): string => `0x${Math.max(0, value).toString(16)}`;
 
@@ -56,7 +57,7 @@ export function createNodeFaults({ random, request, drop, nameOf }: Parts): Node
       case 'rpc-error':
         return fault.isHarsh || random.chance(0.5) ? internal : ask();
       case 'rpc-silence':
-        return fault.isHarsh || random.chance(0.4) ? NEVER : ask();
+        return fault.isHarsh || random.chance(0.4) ? silence() : ask();
       case 'rpc-stale-head':
         return stale(fault.amount, method, params, ask);
       case 'rpc-wrong-count': {
@@ -72,7 +73,7 @@ export function createNodeFaults({ random, request, drop, nameOf }: Parts): Node
       case 'rpc-answer-lost': {
         const answer = await ask();
         if (!isSend) return answer;
-        return fault.isHarsh ? NEVER : internal;
+        return fault.isHarsh ? silence() : internal;
       }
       case 'rpc-underpriced':
         return isSend && (fault.isHarsh || random.chance(0.5))
