@@ -143,6 +143,19 @@ describe('time and randomness', () => {
   });
 });
 
+describe('combined abort signals', () => {
+  /** Node keeps a little of each at its sources for as long as these live: 20 MB a day where one is made for every block. */
+  const ONCE = new Map([['core/adapters/postgres/embedded/server.ts', 'one for each start of the server']]);
+
+  it('are not made again and again', () => {
+    const found = sources.filter(
+      (file) =>
+        /^(?:core|facade|native-api|relayer|http)\//.test(file) && readFileSync(path.join(root, file), 'utf8').includes('AbortSignal.any'),
+    );
+    expect(found).toEqual([...ONCE.keys()]);
+  });
+});
+
 describe('the tests, whose files share the modules of a worker', () => {
   const files = readdirSync(import.meta.dirname, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
   const textOf = (file: string): string => readFileSync(path.join(import.meta.dirname, file), 'utf8');

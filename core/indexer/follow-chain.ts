@@ -66,8 +66,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     while (!stopping.signal.aborted) {
       const isBehind = await round().catch(failed);
       if (isBehind) continue;
-      const awake = AbortSignal.any([wake.signal, stopping.signal]);
-      if (!awake.aborted) await clock.sleep(progressKnownAsOf === null ? PACE_MS : TRY_AGAIN_MS, awake);
+      // `stop` aborts `wake` too: a combined signal would be retained by the one that lives as long as the follower.
+      if (!wake.signal.aborted) await clock.sleep(progressKnownAsOf === null ? PACE_MS : TRY_AGAIN_MS, wake.signal);
       wake = new AbortController();
     }
     await lease?.release().catch(() => undefined);
@@ -234,6 +234,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   return {
     async stop(): Promise<void> {
       stopping.abort();
+      wake.abort();
       cancels.forEach((cancel) => cancel());
       await done;
     },

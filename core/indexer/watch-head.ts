@@ -23,7 +23,8 @@ export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   const pace = Math.min(venue.definition.expectedBlockMs, SLOWEST_POLL_MS);
   const rest = async (): Promise<void> => {
     const isQuiet = venue.clock.now() - pushedAt < PUSHED_MS && isNearHead(venue);
-    await venue.clock.sleep(isQuiet ? SLOWEST_POLL_MS : pace, AbortSignal.any([stopping.signal, wake.signal]));
+    // The end aborts `wake` too: a combined signal would be retained by the one that lives as long as the loop.
+    if (!wake.signal.aborted) await venue.clock.sleep(isQuiet ? SLOWEST_POLL_MS : pace, wake.signal);
     wake = new AbortController();
   };
   const following = follow(gateway, venue, rest, stopping.signal);
@@ -34,6 +35,7 @@ export function watchHead(gateway: Gateway, venue: Venue): () => Promise<void> {
   return () => {
     stopListening();
     stopping.abort();
+    wake.abort();
     return following;
   };
 }
