@@ -26,6 +26,8 @@ export interface Lane {
 const PACE_MS = 1_000;
 /** While another replica owns the lane. A repeated try for the lease waits for others, once a second: shorter, so that none of these is missed. */
 const TRY_AGAIN_MS = 500;
+/** Looks at what is due come once a second. Without one for this long, the lane's row is read. */
+const KNOWN_FOR_MS = 3_000;
 /** One constant abort reason: without it each abort would create an error with a stack. */
 const WOKEN = 'woken';
 /** Jobs that get nonces, are signed and are sent in one batch. */
@@ -95,6 +97,8 @@ export function createLane(options: LaneOptions): Lane {
 
   function failed(error: unknown): void {
     mayHaveQueued = true;
+    // A replica that cannot try for the lane does not know of an owner; what was stored last must not hide the failure.
+    ownerKnownAsOf = null;
     problems.report('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
@@ -113,11 +117,12 @@ export function createLane(options: LaneOptions): Lane {
     return true;
   }
 
-  /** The row is read once, when another replica turns out to be the owner; later the look at what is due brings it. */
+  /** The row is read when another replica turns out to be the owner; later the look at what is due brings it. */
   async function waitForOwner(): Promise<void> {
     isBusy = false;
-    if (ownerKnownAsOf !== null || stopping.signal.aborted) return;
     const askedAt = clock.monotonic();
+    const isKnown = ownerKnownAsOf !== null && askedAt - ownerKnownAsOf < KNOWN_FOR_MS;
+    if (isKnown || stopping.signal.aborted) return;
     ownerKnownAsOf = askedAt;
     const { since, reason } = await store.lane(slug, address);
     ownerStored(since === null ? null : { since, reason: reason ?? 'it cannot send' }, askedAt);
