@@ -18,6 +18,8 @@ export interface FollowOptions {
 const PACE_MS = 1_000;
 /** While another replica follows. A repeated try for the lease waits for others, once a second: shorter, so that none of these is missed. */
 const TRY_AGAIN_MS = 500;
+/** Looks at what is due come once a second. Without one for this long, the cursor is read. */
+const KNOWN_FOR_MS = 3_000;
 const REREAD_EVERY_MS = 5_000;
 const REREAD_BLOCKS = 32n;
 const REREAD_MAX = 1_000n;
@@ -74,6 +76,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   }
 
   function failed(error: unknown): false {
+    // A replica that cannot try for the lease does not know of a follower; what was stored last must not hide the failure.
+    progressKnownAsOf = null;
     ownCursor = null;
     unlogged = null;
     if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
@@ -133,14 +137,18 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       unlogged = null;
     }
     lease ??= await tracking.lease(slug, stopping.signal);
-    if (lease !== null) progressKnownAsOf = null;
-    else if (progressKnownAsOf === null && !stopping.signal.aborted) {
-      // Later the look at what is due brings it.
-      const askedAt = clock.monotonic();
-      progressKnownAsOf = askedAt;
-      othersProgress((await tracking.cursor(slug))?.number ?? null, askedAt);
-    }
+    if (lease === null) await waitForFollower();
+    else progressKnownAsOf = null;
     return lease !== null;
+  }
+
+  /** The cursor is read when another replica turns out to follow; later the look at what is due brings it. */
+  async function waitForFollower(): Promise<void> {
+    const askedAt = clock.monotonic();
+    const isKnown = progressKnownAsOf !== null && askedAt - progressKnownAsOf < KNOWN_FOR_MS;
+    if (isKnown || stopping.signal.aborted) return;
+    progressKnownAsOf = askedAt;
+    othersProgress((await tracking.cursor(slug))?.number ?? null, askedAt);
   }
 
   /** What was read before this replica lost the lease, or before the last read, says nothing new. */
@@ -236,6 +244,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       stopping.abort();
       wake.abort();
       cancels.forEach((cancel) => cancel());
+      wake.abort();
       await done;
     },
   };
