@@ -84,10 +84,14 @@ interface Try {
   readonly fail: (error: Error) => void;
 }
 
-/** The function is called once for each name; those that were granted are returned. */
+/**
+ * The function is called once for each name; those that were granted are returned. In the session of another client of a pooler it is not
+ * called: that session would keep the lock after the end of this connection.
+ */
 const BEAT = `
   select pg_backend_pid() as pid, array(
-    select name from unnest($1::text[]) as wanted (name) where pg_try_advisory_lock(hashtextextended(name, 0))
+    select name from unnest($1::text[]) as wanted (name)
+    where case when pg_backend_pid() = $2::integer then pg_try_advisory_lock(hashtextextended(name, 0)) end
   ) as granted`;
 
 export const hasEnded = (): Error => new Error('Connection terminated: no lease can be had on it.');
@@ -109,7 +113,7 @@ export function createTries(heartbeat: Heartbeat, pid: number): Tries {
         isQueued = false;
         sent = new Map(waiting);
         waiting.clear();
-        return [[...sent.keys()]];
+        return [[...sent.keys()], pid];
       });
       if (row?.pid !== pid) heartbeat.giveUp('the connection is shared with others');
       // What was granted ends with the connection.

@@ -22,7 +22,7 @@ let stopping: AbortController;
 /** What the keeper has asked. */
 let sent: string[];
 /** What its connection does with a statement. */
-let onQuery: (ask: () => Promise<pg.QueryResult>) => Promise<pg.QueryResult>;
+let onQuery: (ask: () => Promise<pg.QueryResult>, ...statement: Parameters<Query>) => Promise<pg.QueryResult>;
 
 const createClient = (): pg.Client => {
   const client = new pg.Client({ connectionString: proxy.url });
@@ -30,7 +30,7 @@ const createClient = (): pg.Client => {
   return Object.assign(client, {
     query(text: string, values?: unknown[]) {
       sent.push(text);
-      return onQuery(() => query(text, values));
+      return onQuery(() => query(text, values), text, values);
     },
   });
 };
@@ -201,5 +201,17 @@ describe('a connection that ends', () => {
       (isTaken) => isTaken,
     );
     expect(log.entries).toMatchObject([{ event: 'leases.lost', fields: { reason: 'the connection is shared with others' } }]);
+  });
+
+  it('takes no lock in the session of another client of its pooler, which would keep it', async () => {
+    const pooled = new pg.Client({ connectionString: database.url });
+    await pooled.connect();
+    const [asked] = await askAgain('in a pooled session');
+    await frees('in a pooled session');
+    onQuery = (_ask, text, values) => pooled.query(text, values);
+    clock.advance(BEAT_MS);
+    await expect(asked).rejects.toThrow('Connection terminated');
+    expect(await takes('in a pooled session')).toBe(true);
+    await pooled.end();
   });
 });
