@@ -38,30 +38,46 @@ export interface LeaseKeeper {
  */
 export function createLeaseKeeper({ createClient, clock, log }: KeeperParts): LeaseKeeper {
   let opening: Promise<Session> | null = null;
-  let isClosed = false;
+  const closing = new AbortController();
 
   const forget = (session: Promise<Session>): void => {
     if (opening === session) opening = null;
   };
 
   async function session(): Promise<Session> {
-    if (isClosed) throw new Error('Connection terminated: the leases are given back.');
+    if (closing.signal.aborted) throw new Error('Connection terminated: the leases are given back.');
     if (opening !== null) return opening;
-    const made: Promise<Session> = openSession({ client: createClient(), clock, log, onOver: () => forget(made) });
+    const made: Promise<Session> = openSession({ client: createClient(), clock, log, onOver: () => forget(made) }, closing.signal);
     opening = made;
     made.catch(() => forget(made));
     return made;
   }
 
   return {
-    lease: async (name, noLongerWanted) => (await session()).take(name, noLongerWanted),
+    async lease(name, noLongerWanted) {
+      const open = await unlessAborted(session(), noLongerWanted);
+      return open?.take(name, noLongerWanted) ?? null;
+    },
     async close() {
-      isClosed = true;
       const last = opening;
       opening = null;
+      closing.abort();
       await last?.then((open) => open.end()).catch(() => undefined);
     },
   };
+}
+
+/** Null when the signal aborts before. */
+async function unlessAborted<Value>(work: Promise<Value>, signal?: AbortSignal): Promise<Value | null> {
+  if (signal === undefined) return work;
+  let stop = (): void => undefined;
+  const aborted = new Promise<null>((resolve) => (stop = () => resolve(null)));
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
 }
 
 interface Session {
@@ -73,7 +89,8 @@ const PREFIX = 'diamond-gateway ';
 /** The lock's name in the database. */
 export const lockName = (name: string): string => PREFIX + name;
 
-async function openSession(parts: SessionParts): Promise<Session> {
+/** Without answers opening takes many seconds, which the end of the process does not wait for. */
+async function openSession(parts: SessionParts, closing: AbortSignal): Promise<Session> {
   const { client, clock, onOver } = parts;
   let stopBeating = (): void => undefined;
   const heartbeat = createHeartbeat({
@@ -83,6 +100,9 @@ async function openSession(parts: SessionParts): Promise<Session> {
       onOver();
     },
   });
+  // After a goodbye the driver would not answer `connect` any more.
+  const endEarly = (): void => void client.connection.stream.destroy(hasEnded());
+  closing.addEventListener('abort', endEarly);
   try {
     await client.connect();
     await heartbeat.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
@@ -97,6 +117,8 @@ async function openSession(parts: SessionParts): Promise<Session> {
   } catch (error) {
     void heartbeat.end();
     throw error;
+  } finally {
+    closing.removeEventListener('abort', endEarly);
   }
 }
 

@@ -153,6 +153,27 @@ describe('a caller that stops', () => {
   });
 });
 
+describe('a connection that is being opened and gets no answers', () => {
+  let asked: ReturnType<typeof ask>;
+
+  beforeEach(async () => {
+    proxy.freeze();
+    asked = ask('opening');
+    await settled();
+  });
+  afterEach(() => proxy.heal());
+
+  it('does not keep a caller that stops', async () => {
+    stopping.abort();
+    expect(await asked).toBeNull();
+  });
+
+  it('does not keep a process that ends', async () => {
+    const failed = expect(asked).rejects.toThrow('Connection terminated');
+    await Promise.all([keeper.close(), failed]);
+  });
+});
+
 describe('a connection that ends', () => {
   it('fails those that wait for a heartbeat, and the next one is asked at once', async () => {
     const [asked] = await askAgain('cut');
