@@ -244,7 +244,6 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       stopping.abort();
       wake.abort();
       cancels.forEach((cancel) => cancel());
-      wake.abort();
       await done;
     },
   };
