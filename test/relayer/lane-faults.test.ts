@@ -5,7 +5,8 @@ import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
-import { relayBench, requestOf, whenHealed, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
@@ -20,6 +21,12 @@ let sandbox: TestVenue;
 let chain: ChainControls;
 let store: RelayStore;
 let running: RunningRelayer[] = [];
+/** Of all relayers. */
+const clock = createShiftedClock();
+/** What passes with every read of `soon`. */
+const STEP_MS = 100;
+/** What a lane rests between two turns. */
+const REST_MS = 1_000;
 
 beforeAll(async () => {
   // The sandbox can take back 64 blocks: on a busy machine that has to last for what a test does between two of its steps.
@@ -38,10 +45,30 @@ afterEach(async () => {
 afterAll(() => sandbox.stop());
 
 function start(bench: RelayBench, parts: Parameters<RelayBench['start']>[0] = {}): RunningRelayer {
-  const relayer = bench.start({ ...parts, waits: { ...QUICK, ...parts.waits } });
+  const relayer = bench.start({ clock, ...parts, waits: { ...QUICK, ...parts.waits } });
   running.push(relayer);
   return relayer;
 }
+
+/** For what a lane does only after a rest, or after one of its waits: the time of its clock passes faster meanwhile. */
+const soon: typeof eventually = (read, holds) =>
+  eventually(() => {
+    clock.pass(STEP_MS);
+    return read();
+  }, holds);
+
+const soonIn = (id: bigint, state: RelayJob['state']): Promise<RelayJob | null> =>
+  soon(
+    () => store.job(SLUG, id),
+    (job) => job?.state === state,
+  );
+
+/** A lane finds that it is well in a round after the one in which its job was mined. */
+const whenHealed = (relayer: RunningRelayer, { wallet }: RelayBench): Promise<unknown> =>
+  soon(
+    () => relayer.laneProblem(wallet),
+    (problem) => problem === null,
+  );
 
 const whenIn = (id: bigint, ...states: RelayJob['state'][]): Promise<RelayJob | null> =>
   eventually(
@@ -92,7 +119,7 @@ describe('a key that another program uses too', () => {
     const node = delayed(bench.node, async () => receipt(bench, (foreign = await bench.outside(0))));
     const relayer = start(bench, { node });
     const lost = await relayer.send(await requestOf(bench));
-    expect(await whenIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
+    expect(await soonIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
     expect((await mined(bench, relayer)).nonce).toBe(1);
     expect(await bench.trader.trades()).toHaveLength(1);
     await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [foreign] });
@@ -106,15 +133,15 @@ describe('a key that another program uses too', () => {
     const node = delayed(bench.node, async () => receipt(bench, (foreign = await bench.outside(0))));
     const relayer = start(bench, { node });
     const lost = await relayer.send(await requestOf(bench));
-    await whenIn(lost.job.id, 'refused');
+    await soonIn(lost.job.id, 'refused');
     const next = await mined(bench, relayer);
     await undoFrom(bench, (await receipt(bench, foreign)) ?? 0n);
-    await whenIn(lost.job.id, 'replaced');
-    await eventually(
+    await soonIn(lost.job.id, 'replaced');
+    await soon(
       () => bench.nonce(),
       (nonce) => nonce === 2,
     );
-    await whenIn(next.id, 'mined');
+    await soonIn(next.id, 'mined');
     expect(await bench.trader.trades()).toHaveLength(1);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
@@ -130,11 +157,11 @@ describe('a key that another program uses too', () => {
     const own = await mined(bench, relayer);
     expect(own.nonce).toBe(2);
     await undoFrom(bench, block ?? 0n);
-    await eventually(
+    await soon(
       () => bench.nonce(),
       (nonce) => nonce === 3,
     );
-    await whenIn(own.id, 'mined');
+    await soonIn(own.id, 'mined');
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
 
@@ -147,7 +174,7 @@ describe('a key that another program uses too', () => {
     await lost.handedOver;
     const foreign = await bench.outside(0, 400n * GWEI);
     await chain.pauseMining(false);
-    expect(await whenIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
+    expect(await soonIn(lost.job.id, 'refused')).toMatchObject({ note: 'its nonce was used by another transaction' });
     await mined(bench, relayer);
     await expectRelayInvariants(purse, { slug: SLUG, store, strangers: [foreign] });
   });
@@ -160,18 +187,19 @@ describe('a lane that cannot send', () => {
     const relayer = start(bench, { maxFeePerGas: 5n * GWEI });
     await mined(bench, relayer);
     await chain.setBaseFee(20);
-    await eventually(
+    await soon(
       () => relayer.laneProblem(bench.wallet),
       (problem) => problem !== null,
     );
     expect(relayer.laneProblem(bench.wallet)?.reason).toBe('gas costs 20 gwei, and the most it may pay is 5');
     const waits = await relayer.send(await requestOf(bench));
-    const expires = await relayer.send(await requestOf(bench, { notAfter: Date.now() + 100 }));
+    const expires = await relayer.send(await requestOf(bench, { notAfter: clock.now() + 100 }));
+    clock.pass(REST_MS);
     expect((await expires.handedOver).note).toMatch(/^its time was over before it could be sent: gas costs 20 gwei/);
     expect(await store.job(SLUG, waits.job.id)).toMatchObject({ state: 'queued', nonce: null });
     expect(await relayer.lanes()).toMatchObject([{ state: 'blocked', openJobs: 1, nextNonce: 1, oldestOpenAt: waits.job.createdAt }]);
     await chain.setBaseFee(1);
-    await whenIn(waits.job.id, 'mined');
+    await soonIn(waits.job.id, 'mined');
     await whenHealed(relayer, bench);
     expect((await relayer.lanes())[0]).toMatchObject({ state: 'ok', since: null, reason: null });
     expect(problemDurations(bench).every((ms) => ms < LONGEST_MS)).toBe(true);
@@ -184,12 +212,12 @@ describe('a lane that cannot send', () => {
     const first = start(bench);
     const replicas = [first, start(bench)];
     const { job } = await first.send(await requestOf(bench));
-    await eventually(
+    await soon(
       () => replicas.map((relayer) => relayer.laneProblem(bench.wallet)?.reason),
       (reasons) => reasons.every((reason) => reason === `its wallet ${bench.wallet} has too little to pay for gas`),
     );
     await chain.faucet.fund(bench.wallet, { eth: '1' });
-    await whenIn(job.id, 'mined');
+    await soonIn(job.id, 'mined');
     await Promise.all(replicas.map((relayer) => whenHealed(relayer, bench)));
     await expectRelayInvariants(purse, { slug: SLUG, store, funded: 10n ** 18n });
   });
@@ -214,12 +242,12 @@ describe('a lane that cannot send', () => {
     await mined(bench, relayer);
     isDown = true;
     const { job } = await relayer.send(await requestOf(bench));
-    await eventually(
+    await soon(
       () => relayer.laneProblem(bench.wallet)?.reason ?? null,
       (reason) => reason !== null,
     );
     isDown = false;
-    await whenIn(job.id, 'mined');
+    await soonIn(job.id, 'mined');
     await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
@@ -230,13 +258,13 @@ describe('a lane that cannot send', () => {
     const relayer = start(bench);
     await chain.pauseMining(true);
     const { job } = await relayer.send(await requestOf(bench));
-    const problem = await eventually(
+    const problem = await soon(
       () => relayer.laneProblem(bench.wallet),
       (found) => found !== null,
     );
     expect(problem?.reason).toBe('its transaction 0 waits for a block');
     await chain.pauseMining(false);
-    await whenIn(job.id, 'mined');
+    await soonIn(job.id, 'mined');
     await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store });
   });
