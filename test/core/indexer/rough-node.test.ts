@@ -9,7 +9,7 @@ import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-chec
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
-import { eventually, until } from '../../harness/time/eventually.js';
+import { eventually } from '../../harness/time/eventually.js';
 import { createShiftedClock } from '../../harness/time/shifted-clock.js';
 import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
@@ -30,6 +30,8 @@ let gateway: SecondGateway;
 const clock = createShiftedClock();
 /** After this long it reads blocks again. */
 const REREAD_MS = 5_000;
+/** What passes with every read of `soon`. */
+const STEP_MS = 100;
 
 beforeAll(async () => {
   sandbox = await startOwnVenue();
@@ -60,6 +62,13 @@ async function stop(): Promise<void> {
   running = null;
 }
 
+/** For what a follower does only after a rest: the time of its clock passes faster meanwhile. */
+const soon: typeof eventually = (read, holds) =>
+  eventually(() => {
+    clock.pass(STEP_MS);
+    return read();
+  }, holds);
+
 async function caughtUp({ gateway }: SecondGateway): Promise<void> {
   const head = venueOf(sandbox.gateway, CHAIN).state.head?.block.number ?? 0n;
   await eventually(
@@ -85,7 +94,7 @@ async function placeTakeProfit({ gateway }: SecondGateway, trader: ChainTrader, 
 }
 
 const reaches = ({ gateway }: SecondGateway, trader: ChainTrader, id: bigint, status: string) =>
-  eventually(
+  soon(
     async () => (await gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.order.status,
     (found) => found === status,
   );
@@ -145,13 +154,14 @@ describe('a follower on a rough node', () => {
     const reveal = proxy.onRequest((body) => withoutLogs(body, (log) => isAbout(trader, log)));
     const hash = await trader.send(chain.definition.diamond, data);
     const { blockNumber } = await trader.client.getTransactionReceipt({ hash });
-    await eventually(
+    await chain.mine(1);
+    await soon(
       () => venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n,
       (block) => block > blockNumber,
     );
     expect((await gateway.gateway.store.orders.find(CHAIN, lowerOf(trader), id))?.order.status).toBe('prepared');
     reveal();
-    clock.move(REREAD_MS);
+    clock.pass(REREAD_MS);
     await reaches(gateway, trader, id, 'open');
     expect(await allOf(gateway, trader)).toHaveLength(1);
     await eventually(
@@ -184,12 +194,12 @@ describe('a follower on a rough node', () => {
     late = hash;
     const second = await trader.send(chain.definition.diamond, diamondCall('updateTp', [index, price(62_000)]));
     const { blockNumber: secondBlock } = await trader.client.getTransactionReceipt({ hash: second });
-    await eventually(
+    await soon(
       () => venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n,
       (block) => block >= secondBlock,
     );
     late = '';
-    clock.move(REREAD_MS);
+    clock.pass(REREAD_MS);
     await reaches(gateway, trader, id, 'canceled');
     end();
     expect(askedFrom[0]).toBe(blockNumber);
@@ -210,10 +220,14 @@ describe('a follower on a rough node', () => {
       sent += 1;
       return { answer: { result: nonsense } };
     });
-    await until(() => sent > 1);
+    await soon(
+      () => sent,
+      (count) => count > 1,
+    );
     end();
     const before = venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n;
-    await eventually(
+    await chain.mine(1);
+    await soon(
       () => venueOf(gateway.gateway, CHAIN).state.followed.block ?? 0n,
       (block) => block > before,
     );
