@@ -31,16 +31,30 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox.stop());
 
-const record = (id: bigint, hash: `0x${string}`) => sandbox.gateway.store.orders.recordHash(CHAIN, id, hash, Date.now());
+/** After this long reported hashes are asked for again. */
+const CHECK_MS = 2_000;
+const record = (id: bigint, hash: `0x${string}`) => sandbox.gateway.store.orders.recordHash(CHAIN, id, hash, sandbox.clock.now());
+const place = (who: ChainTrader, wishes: Parameters<typeof own.place>[1] = {}) => own.place(who, { now: sandbox.clock.now(), ...wishes });
+
+/** Reports the hash of an order, which is asked for with the next look. */
+async function report(id: bigint, hash: `0x${string}`): Promise<void> {
+  await record(id, hash);
+  sandbox.clock.pass(CHECK_MS);
+}
+
 /** More than the trader has. */
 const TOO_MUCH = { collateralAmount: usdc(50_000) };
 
 async function failing(trader: ChainTrader, wishes: Parameters<typeof own.place>[1] = {}): Promise<{ id: bigint; hash: `0x${string}` }> {
-  const { id, data } = await own.place(trader, { trade: TOO_MUCH, ...wishes });
+  const { id, data } = await place(trader, { trade: TOO_MUCH, ...wishes });
   const hash = await own.broadcast(trader, data);
-  await eventually(
+  const seen = await eventually(
     () => venue.chain.transaction(hash),
-    (seen) => seen?.mined?.succeeded === false,
+    (found) => found?.mined?.succeeded === false,
+  );
+  await eventually(
+    () => venue.state.followed.block ?? -1n,
+    (block) => block >= (seen?.mined?.blockNumber ?? 0n),
   );
   return { id, hash };
 }
@@ -49,7 +63,7 @@ describe('an order whose transaction was mined and failed', () => {
   it('is rejected once its hash is known', async () => {
     const { id, hash } = await failing(trader);
     expect((await own.find(trader, id)).order.status).toBe('prepared');
-    await record(id, hash);
+    await report(id, hash);
     const { order } = await own.reaches(trader, id, 'rejected');
     expect(order).toMatchObject({ reason: 'OTHER', txHash: hash, expiresAt: null });
     expect(await own.journal(trader)).toEqual([`order ${id} prepared`, `order ${id} prepared`, `order ${id} rejected`]);
@@ -58,10 +72,10 @@ describe('an order whose transaction was mined and failed', () => {
 
   it('is rejected in time, however many unknown hashes were reported before it', async () => {
     const flood = await newTrader(chain);
-    const junk = await Promise.all(Array.from({ length: 110 }, () => own.place(flood, { maxUnsent: 1_000, forMs: 600_000 })));
-    for (const { id } of junk) await record(id, `0x${id.toString(16).padStart(64, '0')}`);
+    const junk = await Promise.all(Array.from({ length: 110 }, () => place(flood, { maxUnsent: 1_000, forMs: 600_000 })));
+    await Promise.all(junk.map(({ id }) => record(id, `0x${id.toString(16).padStart(64, '0')}`)));
     const { id, hash } = await failing(trader, { forMs: 600_000 });
-    await record(id, hash);
+    await report(id, hash);
     expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('OTHER');
   });
 
@@ -69,7 +83,7 @@ describe('an order whose transaction was mined and failed', () => {
     await own.setActivated(2);
     try {
       const { id, hash } = await failing(trader, { trade: {} });
-      await record(id, hash);
+      await report(id, hash);
       expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('PAUSED');
     } finally {
       await own.setActivated(0);
@@ -84,7 +98,7 @@ describe('an order whose transaction was mined and failed', () => {
         (session) => session === 'closed',
       );
       const { id, hash } = await failing(trader, { trade: { ...TOO_MUCH, pairIndex: eur, openPrice: price(1) } });
-      await record(id, hash);
+      await report(id, hash);
       expect((await own.reaches(trader, id, 'rejected')).order.reason).toBe('OTHER');
     } finally {
       setClassOpen(sandbox, eur, true);
@@ -93,25 +107,26 @@ describe('an order whose transaction was mined and failed', () => {
 
   it('is rejected by the bytes of before it was handed out afresh, too', async () => {
     const { orders } = sandbox.gateway.store;
-    const { id, data } = await own.place(trader, { trade: TOO_MUCH });
+    const { id, data } = await place(trader, { trade: TOO_MUCH });
     await orders.giveUp(CHAIN, lowerOf(trader), id, Date.now());
     expect((await orders.renew(CHAIN, id, orderDraft(CHAIN, trader.account.address, { trade: TOO_MUCH }))).kind).toBe('placed');
     const hash = await own.broadcast(trader, data);
-    await record(id, hash);
+    await report(id, hash);
     expect((await own.reaches(trader, id, 'rejected')).order).toMatchObject({ reason: 'OTHER', txHash: hash });
   });
 
   it('expires while its hash is unknown', async () => {
     const { id } = await failing(trader, { forMs: 3_000 });
+    sandbox.clock.pass(3_000);
     expect((await own.reaches(trader, id, 'expired')).order.reason).toBeNull();
   });
 
   it('is prepared again when the block is reorganised away, and what its bytes become then', async () => {
     const poor = await newTrader(chain, { usdc: '10' });
     const trade = { collateralAmount: usdc(100), tradeType: 1, openPrice: price(30_000) };
-    const { id, data } = await own.place(poor, { trade });
+    const { id, data } = await place(poor, { trade });
     const hash = await own.broadcast(poor, data);
-    await record(id, hash);
+    await report(id, hash);
     await own.reaches(poor, id, 'rejected');
     await own.undo(poor, hash, 1, true);
     await own.reaches(poor, id, 'prepared');
@@ -129,7 +144,7 @@ describe('a transaction that failed', () => {
 
   it('is listed among the transactions of its block without logs', async () => {
     const { hash } = await failing(trader);
-    const { data } = await own.place(trader);
+    const { data } = await place(trader);
     const fine = await own.send(trader, data);
     expect([...((await silentIn(await minedIn(hash)))?.keys() ?? [])]).toEqual([hash]);
     expect((await silentIn(await minedIn(fine)))?.has(fine)).toBe(false);
@@ -137,10 +152,10 @@ describe('a transaction that failed', () => {
   });
 
   it('is looked up at once when a block holds it without logs, otherwise now and then', async () => {
-    const { id, data } = await own.place(trader, { forMs: 600_000 });
+    const { id, data } = await place(trader, { forMs: 600_000 });
     const hash = `0x${'6f'.repeat(32)}` as const;
     await record(id, hash);
-    const other = await own.place(trader, { forMs: 600_000 });
+    const other = await place(trader, { forMs: 600_000 });
     let now = Date.now();
     const asked: string[] = [];
     const outcome: Venue['chain']['outcome'] = (wanted) => venue.chain.outcome(wanted).finally(() => asked.push(wanted));
@@ -168,15 +183,15 @@ describe('a transaction that failed', () => {
 describe('a hash that is not the order’s', () => {
   it('of a failed transaction rejects nothing; the order expires', async () => {
     const other = await failing(trader);
-    const { id } = await own.place(trader, { trade: TOO_MUCH, forMs: 2_000 });
-    await record(id, other.hash);
+    const { id } = await place(trader, { trade: TOO_MUCH, forMs: CHECK_MS });
+    await report(id, other.hash);
     const { order } = await own.reaches(trader, id, 'expired');
     expect(order.reason).toBeNull();
   });
 
   it('that is on no node does not keep the order from expiring', async () => {
-    const { id } = await own.place(trader, { forMs: 500 });
-    await record(id, `0x${'5e'.repeat(32)}`);
+    const { id } = await place(trader, { forMs: 500 });
+    await report(id, `0x${'5e'.repeat(32)}`);
     await own.reaches(trader, id, 'expired');
   });
 });
@@ -186,8 +201,8 @@ describe('an order that waits for the oracle', () => {
     const waiting = await newTrader(chain);
     chain.setOraclePolicy(4, { mode: 'hold' });
     sandbox.controls.prices.jump(4, '14');
-    const late = await own.place(waiting, { trade: { pairIndex: 4, openPrice: price(14) } });
-    const taken = await own.place(waiting, { trade: { pairIndex: 4, openPrice: price(14) } });
+    const late = await place(waiting, { trade: { pairIndex: 4, openPrice: price(14) } });
+    const taken = await place(waiting, { trade: { pairIndex: 4, openPrice: price(14) } });
     await own.send(waiting, late.data);
     await own.send(waiting, taken.data);
     await own.reaches(waiting, taken.id, 'pending');
