@@ -2,10 +2,11 @@ import { Wallet } from 'ethers';
 import type pg from 'pg';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { cutOff } from '../harness/database/cut-waiting.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, until } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { answersUntil } from '../harness/venue/answer-hold.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
 
@@ -50,12 +51,24 @@ describe('a database that goes away', () => {
   it('while an answer is held: the order that a node has is reported as resting, and is there once', async () => {
     const bot = await newBot();
     await chain.pauseMining(true);
+    const held = answersUntil(sandbox);
     const answer = bot.place();
     await eventually(
       () => bot.jobs(),
       (jobs) => jobs.some(({ state }) => state === 'accepted'),
     );
-    const body = await cutOff(database, 'relay_jobs', () => answer, 'access exclusive');
+    sandbox.log.entries.length = 0;
+    const isCut = () => sandbox.log.entries.some(({ event }) => event === 'due-work.not-read');
+    const body = await cutOff(
+      database,
+      'relay_jobs',
+      async () => {
+        await until(isCut);
+        held.end();
+        return answer;
+      },
+      'access exclusive',
+    );
     expect(body).toMatchObject({ status: 'ok', response: { data: { statuses: [{ resting: { oid: expect.any(Number) } }] } } });
     await chain.pauseMining(false);
     await openOn(bot, 1);
