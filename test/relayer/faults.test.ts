@@ -5,6 +5,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { order, orderAction } from '../harness/hyperliquid/exchange.js';
 import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
 import { startRelayerGateway, type RelayedBot, type RelayerGateway } from '../harness/venue/relayer-gateway.js';
+import { answeredAtOnce } from '../harness/venue/answer-hold.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 /** Bots of a gateway whose node, chain and wallet misbehave: what the gateway answers them, and what the chain holds afterwards. */
@@ -13,6 +14,9 @@ const SLUG = 'arbitrum-sepolia';
 const BTC = 0;
 const TIMEOUT_BLOCKS = 200;
 const QUICK = { stuckMs: 400, doubtMs: 1_000, tooLateMs: 30_000, patienceMs: 1_000, jammedMs: 5_000 } as const;
+
+/** What passes with every read of `soon`. */
+const STEP_MS = 100;
 
 let sandbox: TestVenue;
 let chain: ChainControls;
@@ -25,7 +29,7 @@ beforeAll(async () => {
   if (!first) throw new Error('the sandbox has no chain');
   chain = first;
   sandbox.controls.prices.jump(BTC, '60000');
-  venue = await startRelayerGateway(sandbox, { waits: QUICK });
+  venue = await startRelayerGateway(sandbox, { waits: QUICK, clock: sandbox.clock });
   await eventually(
     () => venue.gateway.venues.get(SLUG)?.feed.lastPrice(BTC)?.oracle,
     (price) => price === 60_000n * 10n ** 10n,
@@ -48,8 +52,19 @@ const rest = (p: string) => order({ a: BTC, b: true, p, s: '0.01', t: { limit: {
 const statuses = (body: unknown) =>
   (body as { response: { data: { statuses: Record<string, Record<string, unknown>>[] } } }).response.data.statuses;
 
+/** For what a relayer does only after a rest, or after one of its waits: the time of its clock passes faster meanwhile. */
+const soon: typeof eventually = (read, holds) =>
+  eventually(() => {
+    sandbox.clock.pass(STEP_MS);
+    return read();
+  }, holds);
+
 /** After every fault: nothing twice, nothing lost, every wei booked, and the bot sees what the chain holds. */
 async function expectWhole(bot: RelayedBot): Promise<void> {
+  await soon(
+    () => relay().open(SLUG, venue.wallet),
+    (open) => open.length === 0,
+  );
   await expectRelayInvariants(purse, { slug: SLUG, store: relay() });
   await expectViewEqualsChain(venue.gateway, SLUG, bot.trader);
 }
@@ -103,13 +118,13 @@ describe('a node that', () => {
 
   it.each(Object.keys(FAULTS))('%s loses and doubles no order', async (name) => {
     // On a busy machine the fault before may have lasted long enough to block the lane for a moment.
-    await eventually(laneProblem, (problem) => problem === null);
+    await soon(laneProblem, (problem) => problem === null);
     const heal = venue.proxy.onRequest(FAULTS[name] ?? (() => undefined));
     try {
       await bot.send(orderAction(rest(String(50_000 - placed))));
       if (placed === 0) await bot.send(orderAction(buy('0.02')));
       placed += placed === 0 ? 2 : 1;
-      await eventually(
+      await soon(
         () => bot.trader.trades(),
         (trades) => trades.length === placed && trades.some(({ tradeType }) => tradeType === 0),
       );
@@ -127,7 +142,7 @@ describe('a chain that takes blocks back', () => {
     await bot.send(orderAction(rest('50000')));
     await bot.send(orderAction(rest('49000')));
     await chain.reorg(4, true);
-    await eventually(
+    await soon(
       () => bot.trader.trades(),
       (trades) => trades.length === 2,
     );
@@ -141,16 +156,16 @@ describe('a bot whose relayer cannot send', () => {
     const [resting] = statuses(await bot.send(orderAction(rest('50000'))));
     const cancel = { type: 'cancel', cancels: [{ a: BTC, o: resting?.['resting']?.['oid'] }] };
     await chain.setBaseFee(80);
-    await eventually(laneProblem, (problem) => problem !== null);
+    await soon(laneProblem, (problem) => problem !== null);
     const explained =
       /^Not sent: the relayer cannot send now, because gas costs 80 gwei, and the most it may pay is 50, since 2\d{3}-.*Z \(\d+ s\)\. It tries again every second; sign and send the action again in a moment\./;
     expect(await bot.send(orderAction(buy('0.02')))).toEqual({ status: 'err', response: expect.stringMatching(explained) });
     expect(statuses(await bot.send(cancel))).toEqual([{ error: expect.stringMatching(explained) }]);
     expect(await bot.send({ type: 'updateLeverage', asset: BTC, isCross: true, leverage: 7 })).toMatchObject({ status: 'ok' });
     await chain.setBaseFee(1);
-    await eventually(laneProblem, (problem) => problem === null);
+    await soon(laneProblem, (problem) => problem === null);
     await bot.send(cancel);
-    await eventually(
+    await soon(
       () => bot.trader.trades(),
       (trades) => trades.length === 0,
     );
@@ -158,7 +173,7 @@ describe('a bot whose relayer cannot send', () => {
   });
 
   it('takes back an order that is not yet sent without a transaction', async () => {
-    const asleep = await startRelayerGateway(sandbox, { waits: QUICK, isHeld: true, holdMs: 300 });
+    const asleep = await startRelayerGateway(sandbox, { waits: QUICK, isHeld: true, holdMs: 300, clock: sandbox.clock });
     try {
       const bot = await asleep.newBot();
       const [queued] = statuses(await bot.send(orderAction(rest('50000'))));
@@ -166,7 +181,7 @@ describe('a bot whose relayer cannot send', () => {
       expect(statuses(await bot.send(cancel))).toEqual(['success']);
       await asleep.releaseLane();
       expect(statuses(await bot.send(orderAction(rest('48000'))))[0]).toMatchObject({ resting: { oid: expect.any(Number) } });
-      await eventually(
+      await soon(
         () => bot.trader.trades(),
         (trades) => trades.length === 1,
       );
@@ -181,7 +196,7 @@ describe('margin that the oracle never moved', () => {
   it('comes back to the trader by itself', async () => {
     const bot = await venue.newBot();
     await bot.send(orderAction(buy('0.02')));
-    await eventually(
+    await soon(
       () => bot.trader.trades(),
       (trades) => trades.length === 1,
     );
@@ -189,14 +204,14 @@ describe('margin that the oracle never moved', () => {
     const before = await bot.trader.usdc();
     chain.setOraclePolicy(null, { mode: 'hold' });
     const margin = { type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 50_000_000 };
-    expect(await bot.send(margin)).toMatchObject({ status: 'ok' });
-    await eventually(
+    expect(await answeredAtOnce(venue, () => bot.send(margin))).toMatchObject({ status: 'ok' });
+    await soon(
       () => bot.trader.pending(),
       (pending) => pending === 1,
     );
     expect(await bot.trader.usdc()).toBeLessThan(before);
     await chain.mine(TIMEOUT_BLOCKS);
-    await eventually(
+    await soon(
       () => bot.trader.pending(),
       (pending) => pending === 0,
     );

@@ -2,6 +2,7 @@ import { Wallet } from 'ethers';
 import { createPublicClient, http, type PublicClient } from 'viem';
 import { generatePrivateKey } from 'viem/accounts';
 import { systemClock, systemRandom } from '../../../core/adapters/system/clock.js';
+import type { Clock } from '../../../core/ports/clock.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 import { LANE_DEFAULTS, type LaneConfig, type LaneWaits } from '../../../core/config/relayer.js';
@@ -43,12 +44,13 @@ export interface RelayerGatewayOptions {
   readonly maxFeePerGas?: bigint;
   readonly holdMs?: number;
   readonly isHeld?: boolean;
+  readonly clock?: Clock;
 }
 
 const GWEI = 1_000_000_000n;
 
 export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGatewayOptions = {}): Promise<RelayerGateway> {
-  const { waits, lane, maxFeePerGas = 50n * GWEI, holdMs = 2_000, isHeld = false } = options;
+  const { waits, lane, maxFeePerGas = 50n * GWEI, holdMs = 2_000, isHeld = false, clock = systemClock } = options;
   const [controls] = sandbox.controls.chains;
   const [chain] = sandbox.config.chains;
   if (!controls || !chain) throw new Error('the sandbox has no chain');
@@ -59,7 +61,6 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
   const database = await createTestDatabase();
   const proxy = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
   const log = createRecordedLog();
-  const clock = systemClock;
   const lifecycle = createLifecycle(log);
   const listening = await lifecycle.start(
     'http',
