@@ -156,20 +156,20 @@ describe('a body', () => {
     expect([reply.status, reply.code, reply.headers.get('connection')]).toEqual([400, 'VALIDATION_ERROR', 'close']);
     expect((await agents(' '.repeat(limit))).headers.get('connection')).not.toBe('close');
     const head = `POST ${V1}/agents HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n`;
-    expect(await raw(`${head}Content-Length: 99999999999\r\n\r\n{`)).toContain('must not exceed 256 KiB');
     const chunk = `${(limit + 1).toString(16)}\r\n${'x'.repeat(limit + 1)}\r\n`;
-    expect(await raw(`${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`)).toContain('must not exceed 256 KiB');
+    const texts = [`${head}Content-Length: 99999999999\r\n\r\n{`, `${head}Transfer-Encoding: chunked\r\n\r\n${chunk}${chunk}`];
+    for (const answer of await Promise.all(texts.map(raw))) expect(answer).toContain('must not exceed 256 KiB');
   });
 
-  it.each([
-    ['of the native API', `${V1}/agents`],
-    ['of an action', '/hl/arbitrum-sepolia/exchange'],
-  ])('%s in pieces of single bytes is refused before they are read on', async (_name, path) => {
-    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
-    const answer = await raw(`${head}${'1\r\n \r\n'.repeat(5_000)}`);
-    expect(answer).toMatch(/^HTTP\/1\.1 400 /);
-    expect(answer).toContain('must not arrive in more than 4096 pieces');
-    expect(answer.toLowerCase()).toContain('connection: close');
+  it('of the native API or of an action in pieces of single bytes is refused before they are read on', async () => {
+    const head = (path: string): string =>
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const paths = [`${V1}/agents`, '/hl/arbitrum-sepolia/exchange'];
+    for (const answer of await Promise.all(paths.map((path) => raw(`${head(path)}${'1\r\n \r\n'.repeat(5_000)}`)))) {
+      expect(answer).toMatch(/^HTTP\/1\.1 400 /);
+      expect(answer).toContain('must not arrive in more than 4096 pieces');
+      expect(answer.toLowerCase()).toContain('connection: close');
+    }
   });
 
   it.each([
