@@ -41,7 +41,7 @@ const venueOf = ({ venues }: Gateway): Venue => {
 describe('an idle replica', () => {
   const isLook = (text: string): boolean => text.includes('from relay_switches') && text.includes('from scheduled_cancels');
   const isBeat = (text: string): boolean => text.includes('pg_backend_pid()');
-  const LOOKS = 8;
+  const LOOKS = 5;
   /** Two, and what is looked after every few seconds: alerts, the journal. */
   const MOST_PER_LOOK = 3;
 
