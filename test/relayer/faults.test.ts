@@ -1,7 +1,7 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { RequestHook } from '../../sandbox/fault-plan.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, eventuallyOn } from '../harness/time/eventually.js';
 import { order, orderAction } from '../harness/hyperliquid/exchange.js';
 import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
 import { startRelayerGateway, type RelayedBot, type RelayerGateway } from '../harness/venue/relayer-gateway.js';
@@ -14,9 +14,6 @@ const SLUG = 'arbitrum-sepolia';
 const BTC = 0;
 const TIMEOUT_BLOCKS = 200;
 const QUICK = { stuckMs: 400, doubtMs: 1_000, tooLateMs: 30_000, patienceMs: 1_000, jammedMs: 5_000 } as const;
-
-/** What passes with every read of `soon`. */
-const STEP_MS = 100;
 
 let sandbox: TestVenue;
 let chain: ChainControls;
@@ -53,11 +50,7 @@ const statuses = (body: unknown) =>
   (body as { response: { data: { statuses: Record<string, Record<string, unknown>>[] } } }).response.data.statuses;
 
 /** For what a relayer does only after a rest, or after one of its waits: the time of its clock passes faster meanwhile. */
-const soon: typeof eventually = (read, holds) =>
-  eventually(() => {
-    sandbox.clock.pass(STEP_MS);
-    return read();
-  }, holds);
+const soon = eventuallyOn(() => sandbox.clock);
 
 /** After every fault: nothing twice, nothing lost, every wei booked, and the bot sees what the chain holds. */
 async function expectWhole(bot: RelayedBot): Promise<void> {

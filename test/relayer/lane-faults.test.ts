@@ -4,7 +4,7 @@ import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
 import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, eventuallyOn } from '../harness/time/eventually.js';
 import { createShiftedClock } from '../harness/time/shifted-clock.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
@@ -23,8 +23,6 @@ let store: RelayStore;
 let running: RunningRelayer[] = [];
 /** Of all relayers. */
 const clock = createShiftedClock();
-/** What passes with every read of `soon`. */
-const STEP_MS = 100;
 /** What a lane rests between two turns. */
 const REST_MS = 1_000;
 
@@ -51,11 +49,7 @@ function start(bench: RelayBench, parts: Parameters<RelayBench['start']>[0] = {}
 }
 
 /** For what a lane does only after a rest, or after one of its waits: the time of its clock passes faster meanwhile. */
-const soon: typeof eventually = (read, holds) =>
-  eventually(() => {
-    clock.pass(STEP_MS);
-    return read();
-  }, holds);
+const soon = eventuallyOn(() => clock);
 
 const soonIn = (id: bigint, state: RelayJob['state']): Promise<RelayJob | null> =>
   soon(

@@ -9,7 +9,7 @@ import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-chec
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
 import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
-import { eventually } from '../../harness/time/eventually.js';
+import { eventually, eventuallyOn } from '../../harness/time/eventually.js';
 import { createShiftedClock } from '../../harness/time/shifted-clock.js';
 import { startSecondGateway, type SecondGateway } from '../../harness/venue/second-gateway.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
@@ -30,8 +30,6 @@ let gateway: SecondGateway;
 const clock = createShiftedClock();
 /** After this long it reads blocks again. */
 const REREAD_MS = 5_000;
-/** What passes with every read of `soon`. */
-const STEP_MS = 100;
 
 beforeAll(async () => {
   sandbox = await startOwnVenue();
@@ -63,11 +61,7 @@ async function stop(): Promise<void> {
 }
 
 /** For what a follower does only after a rest: the time of its clock passes faster meanwhile. */
-const soon: typeof eventually = (read, holds) =>
-  eventually(() => {
-    clock.pass(STEP_MS);
-    return read();
-  }, holds);
+const soon = eventuallyOn(() => clock);
 
 async function caughtUp({ gateway }: SecondGateway): Promise<void> {
   const head = venueOf(sandbox.gateway, CHAIN).state.head?.block.number ?? 0n;

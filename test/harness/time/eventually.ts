@@ -1,4 +1,5 @@
 import { inspect } from 'node:util';
+import type { ShiftedClock } from './shifted-clock.js';
 
 /** What is read runs in this process, so every read takes time from what it waits for: reading takes at most a quarter of the time. */
 const PAUSE_PER_READ = 3;
@@ -33,3 +34,15 @@ const describe = (value: unknown): string => inspect(value).slice(0, 400);
 export const until = async (condition: () => boolean): Promise<void> => {
   await eventually(condition, (value) => value);
 };
+
+/** What passes with every read. */
+const STEP_MS = 100;
+
+/** For what happens only after a rest or a wait of its own: the time of its clock passes faster while the condition is polled. */
+export const eventuallyOn =
+  (clock: () => ShiftedClock): typeof eventually =>
+  (read, holds) =>
+    eventually(() => {
+      clock().pass(STEP_MS);
+      return read();
+    }, holds);
