@@ -7,7 +7,7 @@ import { FACADE_CHAIN } from '../harness/traders/facade-trader.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 import { startSecondGateway, whenReady, type SecondGateway } from '../harness/venue/second-gateway.js';
 
-/** A replica beside one that follows the chain and sends for the wallet, while nobody asks anything: counted on its wire to the database. */
+/** A replica beside one that follows the chain and sends for the wallet, while no client asks anything: counted on its wire to the database. */
 
 let database: TestDatabase;
 let proxy: DatabaseProxy;

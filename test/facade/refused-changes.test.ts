@@ -163,14 +163,14 @@ async function failChange(bot: Bot, oid: number, changed: object): Promise<{ rea
 
 const nothingUnderWay = () => eventually(openJobs, ({ length }) => length === 0);
 
-/** Resolves when the replica, and so whoever waits for the order there, has heard that an order of the bot was refused on chain. */
+/** Resolves when the replica, and so each request that waits for the order there, knows that an order of the bot was refused on chain. */
 function refusalOf(bot: Bot): () => Promise<void> {
-  let isHeard = false;
+  let isKnown = false;
   const stop = sandbox.gateway.bus.on('journal', ({ entries }) => {
-    isHeard ||= entries.some(({ fact, trader }) => trader === bot.address && fact.kind === 'order' && fact.order.status === 'rejected');
+    isKnown ||= entries.some(({ fact, trader }) => trader === bot.address && fact.kind === 'order' && fact.order.status === 'rejected');
   });
   return async () => {
-    await until(() => isHeard);
+    await until(() => isKnown);
     stop();
   };
 }

@@ -99,9 +99,11 @@ export const hasEnded = (): Error => new Error('Connection terminated: no lease 
 /** The heartbeats of a session and its tries for locks, which share statements. */
 export function createTries(heartbeat: Heartbeat, pid: number): Tries {
   const waiting = new Map<string, Try>();
-  /** What others held at the last try. */
-  const inVain = new Set<string>();
-  let [underWay, isQueued] = [0, false];
+  /** What other sessions held at the last try. */
+  const heldElsewhere = new Set<string>();
+  let underWay = 0;
+  /** A heartbeat waits for the statement before it, and will take along what comes until then. */
+  let isQueued = false;
 
   /** Takes along every try that waits by the time it is sent. */
   async function beat(): Promise<void> {
@@ -120,12 +122,12 @@ export function createTries(heartbeat: Heartbeat, pid: number): Tries {
       if (row === undefined || heartbeat.isOver()) throw hasEnded();
       for (const [lock, { answer }] of sent) {
         const isGranted = row.granted.includes(lock);
-        if (isGranted) inVain.delete(lock);
-        else inVain.add(lock);
+        if (isGranted) heldElsewhere.delete(lock);
+        else heldElsewhere.add(lock);
         answer(isGranted);
       }
     } catch (error) {
-      // The locks may have been granted: without the end of the connection nobody would hold them, and nobody could have them.
+      // The locks may have been granted: until the connection ends no replica would use them, and none could take them.
       heartbeat.giveUp('the database does not answer');
       for (const { fail } of sent.values()) fail(error instanceof Error ? error : hasEnded());
     } finally {
@@ -145,7 +147,7 @@ export function createTries(heartbeat: Heartbeat, pid: number): Tries {
         };
       });
       noLongerWanted?.addEventListener('abort', withdraw);
-      if (!isQueued && (noLongerWanted === undefined || !inVain.has(lock))) void beat();
+      if (!isQueued && (noLongerWanted === undefined || !heldElsewhere.has(lock))) void beat();
       try {
         return await answered;
       } finally {

@@ -190,7 +190,7 @@ describe('a connection that ends', () => {
     await failed;
   });
 
-  it('because the answer to a try was lost leaves no lock that nobody holds', async () => {
+  it('because the answer to a try was lost leaves no lock behind', async () => {
     const [asked] = await askAgain('lost answer');
     await frees('lost answer');
     onQuery = async (answer) => {
