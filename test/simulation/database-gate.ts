@@ -4,16 +4,24 @@ import type { Latency, SocketEnd } from './network.js';
 import { realClearTimeout, realSetImmediate, realSetTimeout } from './process-globals.js';
 import type { Lane, Owner, Scheduler } from './scheduler.js';
 import type { LaneState } from './faults/fault-table.js';
+import {
+  createServerSessions,
+  nameIn,
+  sharedStatement,
+  translate,
+  type ClientMessage,
+  type ServerSession,
+  type SharedStatement,
+} from './database-sessions.js';
 import type { SessionLimits } from './session-limits.js';
 import { labelOf, readStatement, type StatementReading } from './statement-reading.js';
 import {
-  boundName,
   commandTag,
   createFrameReader,
   encodeFrame,
   errorCode,
   errorFrame,
-  processId,
+  queryFrame,
   READY_IDLE,
   statementOf,
   SYNC,
@@ -24,7 +32,8 @@ import {
 
 /**
  * Stands between the replicas and the real server. A round trip is an event: its messages reach the server when the scheduler releases it,
- * and its answer is an event of its own. A statement that waits for a lock lets the next event go.
+ * and its answer is an event of its own. A statement that waits for a lock lets the next event go. A connection has a session of the real
+ * server while it is in a transaction, and for good once it has done something that belongs to a session, such as taking a lock of it.
  */
 export interface DatabaseGate {
   accept(end: SocketEnd): void;
@@ -62,47 +71,67 @@ export interface GateOptions {
 }
 
 interface Trip {
-  readonly frames: readonly Frame[];
+  readonly messages: readonly ClientMessage[];
   readonly statements: readonly StatementReading[];
   readonly isWrite: boolean;
   /** It reads the server's clock, or a default or trigger of its tables does. */
   readonly asksTime: boolean;
   readonly limits: SessionLimits;
+  /** The settings of the session that it chooses. */
+  readonly settings: string | null;
   readonly label: string;
 }
 
+/** A connection of the gateway. */
 interface Session {
   readonly end: SocketEnd;
-  readonly real: net.Socket;
   readonly requests: Lane;
   /** Prepared ones by name. */
-  readonly statements: Map<string, StatementReading>;
+  readonly statements: Map<string, { readonly reading: StatementReading; readonly shared: SharedStatement | null }>;
   limits: SessionLimits;
-  pid: number;
+  settings: string | null;
+  /** The server has answered its first message. */
+  isOpen: boolean;
+  /** Null between two transactions. */
+  real: ServerSession | null;
+  /** It keeps its session of the server. */
+  isBound: boolean;
   isListening: boolean;
   isInTransaction: boolean;
+  /** It is in a transaction that can only be rolled back. */
+  hasFailed: boolean;
   /** It has notified in a transaction that is not over. */
   hasNotified: boolean;
   isOver: boolean;
-  /** What the server has sent and the client has not been given. */
-  received: Frame[];
-  /** Called at every ReadyForQuery, and when the connection ends. */
-  onReady: () => void;
   /** A trip that waits for a lock. */
-  blocked: { readonly trip: Trip; readonly done: Promise<void>; readonly cancelTimers: (() => void)[] } | null;
+  blocked: (Exchange & { readonly trip: Trip; readonly cancelTimers: (() => void)[] }) | null;
   /** The code that replaces the one of a cancelled statement. */
   cancelCode: string | null;
   stopIdle: () => void;
 }
 
+/** A trip that was sent to the server. */
+interface Exchange {
+  readonly real: ServerSession;
+  readonly done: Promise<void>;
+  readonly answer: () => Frame[];
+}
+
 /** Real milliseconds after which a silent statement is suspected to wait for a lock. */
 const SUSPECT_MS = 15;
+/** States of a transaction in ReadyForQuery. */
+const [IDLE, FAILED] = [0x49, 0x45];
 /** What the server waits before it looks for a deadlock. */
 const DEADLOCK_MS = 1_000;
 
 export async function openDatabaseGate({ scheduler, port, database, role, connectReally, latency }: GateOptions): Promise<DatabaseGate> {
   const observer = new pg.Client({ host: '127.0.0.1', port, database, user: role, stream: () => realSocket() });
   const sessions = new Set<Session>();
+  const server = createServerSessions(() => {
+    const socket = realSocket();
+    socket.setNoDelay(true);
+    return socket.connect(port, '127.0.0.1');
+  });
   const timers = scheduler.lane('database', 'database/timers');
   let fault: DatabaseFault | null = null;
   let stateWatcher: (state: LaneState) => Promise<void> = () => Promise.resolve();
@@ -117,11 +146,11 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   await observer.connect();
   observer.on('error', () => undefined);
 
-  /** The server's clock, for statements that ask for it. */
-  async function setServerClock(): Promise<void> {
-    if (clockSet === scheduler.now()) return;
+  /** Sets the server's clock, which every session reads, unless it is right. */
+  function clockStatements(): string[] {
+    if (clockSet === scheduler.now()) return [];
     clockSet = scheduler.now();
-    await observer.query(`select setval('simulated_ms', ${scheduler.epoch + clockSet})`);
+    return [`select setval('simulated_ms', ${scheduler.epoch + clockSet})`];
   }
 
   async function blockers(pid: number): Promise<number[]> {
@@ -130,10 +159,10 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   }
 
   /** Resolves with true once the session has answered, with false while it waits for a lock. */
-  async function answered(session: Session, done: Promise<void>): Promise<boolean> {
+  async function answered({ real, done }: Exchange): Promise<boolean> {
     for (;;) {
-      if ((await isDoneWithin(done, SUSPECT_MS)) || session.isOver) return true;
-      if ((await blockers(session.pid)).length > 0) {
+      if ((await isDoneWithin(done, SUSPECT_MS)) || real.isOver()) return true;
+      if ((await blockers(real.pid)).length > 0) {
         // The answer may have come between the two.
         await new Promise((resolve) => realSetImmediate(resolve));
         return false;
@@ -143,32 +172,22 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
 
   /** Notifications reach a session with its next answer at the latest, so listeners are asked for one. */
   async function collectNotifications(): Promise<void> {
-    for (const session of [...sessions]) {
-      if (!session.isListening || session.blocked !== null || session.isOver) continue;
-      const done = readyOnce(session);
-      session.real.write(SYNC);
-      await done;
-      const notices = session.received.filter(({ type }) => type === 'A');
-      session.received = [];
-      if (notices.length > 0)
-        session.end.send(Buffer.concat(notices.map(encodeFrame)), 'notification', latency('database', session.end.from));
+    for (const { real, end, isListening, blocked } of [...sessions]) {
+      if (!isListening || blocked !== null || real === null) continue;
+      await real.send([SYNC]);
+      const notices = real.take().filter(({ type }) => type === 'A');
+      if (notices.length > 0) end.send(Buffer.concat(notices.map(encodeFrame)), 'notification', latency('database', end.from));
     }
   }
-
-  const readyOnce = (session: Session): Promise<void> =>
-    new Promise((resolve) => {
-      if (session.isOver) return resolve();
-      session.onReady = resolve;
-    });
 
   /** Locks may have become free: every waiting statement either ends or waits for another one. */
   async function recheckBlocked(): Promise<void> {
     for (const session of [...sessions]) {
       const { blocked } = session;
-      if (blocked === null || !(await answered(session, blocked.done))) continue;
+      if (blocked === null || !(await answered(blocked))) continue;
       session.blocked = null;
       blocked.cancelTimers.forEach((cancel) => cancel());
-      reply(session, blocked.trip, null);
+      reply(session, blocked.trip, blocked.answer(), null);
       session.hasNotified ||= blocked.trip.statements.some(({ notifies }) => notifies);
     }
   }
@@ -189,16 +208,18 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     if (fate !== 'none') scheduler.note(`fault ${typeof fate === 'object' ? 'slow-answer' : fate}`);
     if (fate === 'cut-before') return endSession(session, 'cut');
     if (fate === 'serialisation') return refuse(session, trip);
-    if (trip.asksTime) await setServerClock();
-    const done = readyOnce(session);
-    session.real.write(Buffer.concat(trip.frames.map(encodeFrame)));
+    if (trip.label === 'startup') {
+      session.isOpen = true;
+      return reply(session, trip, await server.welcome(trip.messages.map(({ frame }) => frame)), null);
+    }
     if (trip.label === 'goodbye') {
       session.end.finish();
       return endSession(session, null);
     }
-    if (!(await answered(session, done))) {
+    const exchange = await send(session, trip);
+    if (!(await answered(exchange))) {
       scheduler.note(`${scheduler.now()} ${session.requests.name} waits for a lock`);
-      session.blocked = { trip, done, cancelTimers: watchBlocked(session, trip) };
+      session.blocked = { ...exchange, trip, cancelTimers: watchBlocked(session, trip) };
       await breakDeadlock(session);
       return;
     }
@@ -206,8 +227,21 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       await afterTrip(session, trip);
       return endSession(session, 'cut');
     }
-    reply(session, trip, typeof fate === 'object' ? fate.delayMs : null);
+    reply(session, trip, exchange.answer(), typeof fate === 'object' ? fate.delayMs : null);
     await afterTrip(session, trip);
+  }
+
+  async function send(session: Session, trip: Trip): Promise<Exchange> {
+    const real = (session.real ??= await server.borrow());
+    // What is set later is no setting that others share.
+    session.isBound ||= trip.statements.some(({ bindsSession }) => bindsSession) || (trip.settings !== null && session.settings !== null);
+    session.settings ??= trip.settings;
+    const isChosen = trip.settings !== null || real.settings === session.settings || session.settings === null;
+    const first = [...(isChosen ? [] : [session.settings ?? '']), ...(trip.asksTime && !session.hasFailed ? clockStatements() : [])];
+    real.settings = session.settings;
+    const { frames, answerOf } = translate(trip.messages, real);
+    const done = real.send([...first.map(queryFrame), ...frames], first.length);
+    return { real, done, answer: () => answerOf(real.take()) };
   }
 
   /** The server's own limits, which it would measure with the real time. */
@@ -223,8 +257,8 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   async function cancelStatement(session: Session, code: string): Promise<void> {
     if (session.blocked === null) return;
     session.cancelCode = code;
-    const { done } = session.blocked;
-    await observer.query('select pg_cancel_backend($1)', [session.pid]);
+    const { done, real } = session.blocked;
+    await observer.query('select pg_cancel_backend($1)', [real.pid]);
     await done;
     await recheckBlocked();
   }
@@ -232,7 +266,8 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   /** Two sessions that wait for each other: the server would end the one that notices after a second. */
   async function breakDeadlock(session: Session): Promise<void> {
     const waitsFor = new Map<number, number[]>();
-    for (const each of sessions) if (each.blocked !== null) waitsFor.set(each.pid, await blockers(each.pid));
+    for (const { blocked } of sessions) if (blocked !== null) waitsFor.set(blocked.real.pid, await blockers(blocked.real.pid));
+    const own = session.blocked?.real.pid ?? 0;
     const reached = new Set<number>();
     const walk = (pid: number): void => {
       for (const next of waitsFor.get(pid) ?? [])
@@ -241,27 +276,34 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
           walk(next);
         }
     };
-    walk(session.pid);
-    if (!reached.has(session.pid)) return;
+    walk(own);
+    if (!reached.has(own)) return;
     session.blocked?.cancelTimers.push(timers.schedule(DEADLOCK_MS, 'deadlock', () => cancelStatement(session, '40P01')));
   }
 
-  function reply(session: Session, trip: Trip, delayMs: number | null): void {
+  function reply(session: Session, trip: Trip, received: readonly Frame[], delayMs: number | null): void {
     const code = session.cancelCode;
     session.cancelCode = null;
-    const frames = session.received.map((frame) =>
+    const frames = received.map((frame) =>
       code !== null && frame.type === 'E' && errorCode(frame) === '57014' ? withErrorCode(frame, code) : frame,
     );
-    session.received = [];
-    for (const frame of frames) {
-      if (frame.type === 'K') session.pid = processId(frame);
-      if (frame.type === 'Z') session.isInTransaction = frame.body[0] !== 0x49;
-    }
+    for (const { type, body } of frames)
+      if (type === 'Z') {
+        session.isInTransaction = body[0] !== IDLE;
+        session.hasFailed = body[0] === FAILED;
+      }
+    giveBack(session);
     session.limits = trip.limits.isLocal ? session.limits : trip.limits;
     if (trip.statements.some(({ listens }) => listens)) session.isListening = true;
     watchIdle(session);
     const delay = delayMs ?? latency('database', session.end.from);
     session.end.send(Buffer.concat(frames.map(encodeFrame)), summaryOf(frames), delay);
+  }
+
+  function giveBack(session: Session): void {
+    if (session.real === null || session.isInTransaction || session.isBound) return;
+    server.giveBack(session.real);
+    session.real = null;
   }
 
   /** The server ends sessions that are silent for too long. */
@@ -283,15 +325,14 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
 
   /** The server's answer to a transaction that lost against another one. */
   async function refuse(session: Session, trip: Trip): Promise<void> {
-    if (session.isInTransaction) {
-      const done = readyOnce(session);
-      session.real.write(encodeFrame({ type: 'Q', body: Buffer.from('rollback\0') }));
-      await done;
-      session.received = [];
-      session.isInTransaction = false;
+    if (session.isInTransaction && session.real !== null) {
+      await session.real.send([queryFrame('rollback')]);
+      session.real.take();
+      session.isInTransaction = session.hasFailed = false;
+      giveBack(session);
     }
     // A statement that the server has not parsed has no name there.
-    for (const frame of trip.frames) if (frame.type === 'P') session.statements.delete(statementOf(frame)?.name ?? '');
+    for (const { frame } of trip.messages) if (frame.type === 'P') session.statements.delete(nameIn(frame));
     const frames = [errorFrame('ERROR', '40001', 'could not serialize access due to concurrent update'), READY_IDLE];
     session.end.send(Buffer.concat(frames.map(encodeFrame)), 'refused 40001', latency('database', session.end.from));
     await recheckBlocked();
@@ -306,14 +347,15 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     session.requests.clear();
     sessions.delete(session);
     if (label !== null) session.end.close(label);
-    session.real.destroy();
-    session.onReady();
-    // The server must have released its locks before anything else runs.
-    if (session.pid !== 0) {
-      await observer.query('select pg_terminate_backend($1)', [session.pid]);
+    const { real } = session;
+    session.real = null;
+    if (real !== null) {
+      real.destroy();
+      // The server must have released its locks before anything else runs.
+      await observer.query('select pg_terminate_backend($1)', [real.pid]);
       for (;;) {
         const { rows } = await observer.query<{ alive: boolean }>('select exists (select from pg_stat_activity where pid = $1) as alive', [
-          session.pid,
+          real.pid,
         ]);
         if (rows[0]?.alive !== true) break;
       }
@@ -324,25 +366,27 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   /** Messages of one round trip, rewritten where they would read the server's own clock. */
   function tripOf(session: Session, frames: readonly Frame[]): Trip {
     const statements: StatementReading[] = [];
-    const sent = frames.map((frame) => {
+    let settings: string | null = null;
+    const messages = frames.map((frame): ClientMessage => {
       const statement = statementOf(frame);
       if (statement !== null) {
         const reading = readStatement(statement.text);
         statements.push(reading);
-        if (frame.type === 'P' && statement.name !== '') session.statements.set(statement.name, reading);
-        return reading.rewritten === statement.text ? frame : withText(frame, reading.rewritten);
+        const sent = reading.rewritten === statement.text ? frame : withText(frame, reading.rewritten);
+        if (frame.type === 'Q' && reading.setsSession) settings = reading.rewritten;
+        const shared = frame.type === 'P' ? sharedStatement(sent) : null;
+        if (frame.type === 'P') session.statements.set(statement.name, { reading, shared });
+        return { frame: sent, shared };
       }
-      if (frame.type === 'B') {
-        const name = boundName(frame);
-        const known = name === '' ? undefined : session.statements.get(name);
-        if (known !== undefined && !statements.includes(known)) statements.push(known);
-      }
-      return frame;
+      if (frame.type !== 'B') return { frame, shared: null };
+      const known = session.statements.get(nameIn(frame));
+      if (known !== undefined && !statements.includes(known.reading)) statements.push(known.reading);
+      return { frame, shared: known?.shared ?? null };
     });
     const [first] = frames;
     const kind = first?.type === '' ? 'startup' : first?.type === 'X' ? 'goodbye' : labelOf(statements);
     return {
-      frames: sent,
+      messages,
       statements,
       isWrite: kind === 'goodbye' || statements.some(({ isWrite }) => isWrite),
       asksTime: statements.some(({ asksTime }) => asksTime),
@@ -350,42 +394,32 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
         ...session.limits,
         isLocal: false,
       }),
+      settings,
       label: kind,
     };
   }
 
   function accept(end: SocketEnd): void {
     if (isDown) return end.close('down');
-    const real = realSocket();
     const session: Session = {
       end,
-      real,
       requests: scheduler.lane('database', `${end.from}>database#${end.id}`),
       statements: new Map(),
       limits: { lockMs: 0, statementMs: 0, idleTransactionMs: 0, idleSessionMs: 0, isLocal: false },
-      pid: 0,
+      settings: null,
+      isOpen: false,
+      real: null,
+      isBound: false,
       isListening: false,
       isInTransaction: false,
+      hasFailed: false,
       hasNotified: false,
       isOver: false,
-      received: [],
-      onReady: () => undefined,
       blocked: null,
       cancelCode: null,
       stopIdle: () => undefined,
     };
     sessions.add(session);
-    real.setNoDelay(true);
-    real.connect(port, '127.0.0.1');
-    const readServer = createFrameReader(false);
-    real.on('data', (bytes) => {
-      for (const frame of readServer(bytes)) {
-        session.received.push(frame);
-        if (frame.type === 'Z') session.onReady();
-      }
-    });
-    real.on('error', () => undefined);
-    real.on('close', () => session.onReady());
     const readClient = createFrameReader(true);
     let gathered: Frame[] = [];
     end.onData = (bytes) => {
@@ -419,7 +453,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     },
     terminate: (owner, choose) =>
       inEvent('terminate', async () => {
-        const own = [...sessions].filter((session) => session.end.from === owner && session.pid !== 0);
+        const own = [...sessions].filter((session) => session.end.from === owner && session.isOpen);
         const session = own[choose(own.length)];
         if (session === undefined) return false;
         await dismiss(session, '57P01', 'terminating connection due to administrator command');
@@ -435,11 +469,9 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
       }),
     connections: (owner) => [...sessions].filter((session) => session.end.from === owner).length,
     async close() {
-      for (const session of [...sessions]) {
-        session.isOver = true;
-        session.real.destroy();
-      }
+      for (const session of sessions) session.isOver = true;
       sessions.clear();
+      server.close();
       await observer.end();
     },
   };

@@ -55,15 +55,23 @@ const VARIABLES = {
 const JOURNAL_LOOKS = 4;
 const DEEPEST_REORGANISATION = 20;
 
-export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): Promise<RunReport> {
-  const { seed, latency } = plan;
+export async function runPlan(options: RunOptions): Promise<RunReport> {
   const unhandled: string[] = [];
   const onUnhandled = (error: unknown): void =>
     void unhandled.push(error instanceof Error ? (error.stack ?? error.message) : String(error));
   process.on('unhandledRejection', onUnhandled);
   process.on('uncaughtException', onUnhandled);
+  try {
+    return await runWatched(options, unhandled);
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+    process.off('uncaughtException', onUnhandled);
+  }
+}
+
+async function runWatched({ server, plan, onLine, sabotage }: RunOptions, unhandled: readonly string[]): Promise<RunReport> {
+  const { seed, latency } = plan;
   await prepareChain(server);
-  const orders = watchOrderMachine();
   const world = await openWorld({
     server,
     seed,
@@ -77,6 +85,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     epoch: epochOf(plan),
     ...(onLine && { onLine }),
   });
+  const orders = watchOrderMachine();
   try {
     if (sabotage) await world.scheduler.drive(sabotage(world));
     const { scheduler } = world;
@@ -114,8 +123,6 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
   } finally {
     await world.close();
     orders.stop();
-    process.off('unhandledRejection', onUnhandled);
-    process.off('uncaughtException', onUnhandled);
   }
 }
 

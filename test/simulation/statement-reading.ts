@@ -13,6 +13,10 @@ export interface StatementReading {
   readonly belongsToWrite: boolean;
   readonly notifies: boolean;
   readonly listens: boolean;
+  /** It does something that ends with the session, and not with the transaction. */
+  readonly bindsSession: boolean;
+  /** It chooses settings of the session. */
+  readonly setsSession: boolean;
   /** It reads the server's clock, or a default or trigger of its tables does. */
   readonly asksTime: boolean;
   readonly changes: Partial<SessionLimits> | null;
@@ -46,6 +50,8 @@ export function readStatement(text: string): StatementReading {
     belongsToWrite: /\b(?:insert|update|delete|commit|begin)\b/i.test(text),
     notifies: text.includes('notify'),
     listens: /^\s*listen\b/i.test(text),
+    bindsSession: /^\s*(?:listen|set (?!local\b)\w+)|pg_backend_pid|pg_(?:try_)?advisory_lock\b|\btemp(?:orary)? table\b/i.test(text),
+    setsSession: /set_config\('[\w.]+', '[^']*', false\)/.test(text),
     asksTime: /clock_timestamp|\b(?:insert into|update) "?(?:journal|orders|relay_jobs|deployment)\b/i.test(text),
     changes: readLimits(text),
     leadsTo: LEADS_TO.find(([part]) => text.includes(part))?.[1] ?? null,

@@ -68,6 +68,19 @@ export function withText(frame: Frame, text: string): Frame {
   return { type: 'P', body: Buffer.concat([Buffer.from(`${name.text}\0${text}\0`), rest]) };
 }
 
+/** A Parse message under another name. */
+export function withStatementName({ body }: Frame, name: string): Frame {
+  return { type: 'P', body: Buffer.concat([Buffer.from(`${name}\0`), body.subarray(cString(body, 0).end)]) };
+}
+
+/** A Bind message for a statement of another name. */
+export function withBoundName({ body }: Frame, name: string): Frame {
+  const portal = cString(body, 0).end;
+  return { type: 'B', body: Buffer.concat([body.subarray(0, portal), Buffer.from(`${name}\0`), body.subarray(cString(body, portal).end)]) };
+}
+
+export const queryFrame = (text: string): Frame => ({ type: 'Q', body: Buffer.from(`${text}\0`) });
+
 /** Process id in BackendKeyData. */
 export const processId = ({ body }: Frame): number => body.readInt32BE(0);
 
@@ -96,4 +109,4 @@ export function errorFrame(severity: string, code: string, message: string): Fra
 }
 
 export const READY_IDLE: Frame = { type: 'Z', body: Buffer.from('I') };
-export const SYNC = encodeFrame({ type: 'S', body: Buffer.alloc(0) });
+export const SYNC: Frame = { type: 'S', body: Buffer.alloc(0) };
