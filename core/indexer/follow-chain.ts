@@ -6,6 +6,7 @@ import { redactText } from '../observability/redact.js';
 import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
 import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../caching/shared-reads.js';
 import { isLive, type Order } from '../domain/order.js';
 
 export interface FollowOptions {
@@ -257,9 +258,9 @@ const MAX_KNOWN = 5_000;
 
 /** Measures order latency and counts ended orders, on the replica that follows the chain. */
 export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
-  const requestedAt = new LRUCache<bigint, number>({ max: MAX_KNOWN });
+  const requestedAt = new LRUCache<bigint, number>(atMost(MAX_KNOWN));
   /** A reorganisation may end an order a second time; it is counted once. */
-  const ended = new LRUCache<bigint, true>({ max: MAX_KNOWN });
+  const ended = new LRUCache<bigint, true>(atMost(MAX_KNOWN));
 
   const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
     if (requestedAt.has(id)) return;

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from '../caching/shared-reads.js';
 import { traced, type Span, type Tracer } from './tracing.js';
 import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
@@ -26,7 +27,7 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
   /** By a wallet's nonce, and by signed bytes. */
   const byTrait = new Map<string, bigint>();
   const known = new LRUCache<bigint, Known>({
-    max: MAX_REMEMBERED,
+    ...atMost(MAX_REMEMBERED),
     dispose({ traits }, _id, reason) {
       if (reason !== 'set') for (const trait of traits) byTrait.delete(trait);
     },

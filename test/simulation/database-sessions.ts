@@ -1,5 +1,14 @@
 import type net from 'node:net';
-import { boundName, createFrameReader, encodeFrame, processId, statementOf, withBoundName, withStatementName, type Frame } from './wire-messages.js';
+import {
+  boundName,
+  createFrameReader,
+  encodeFrame,
+  processId,
+  statementOf,
+  withBoundName,
+  withStatementName,
+  type Frame,
+} from './wire-messages.js';
 
 /**
  * Sessions of the real server. Forking one, and parsing and planning every statement anew in it, takes longer than what most statements do.
