@@ -13,7 +13,7 @@ import { refusalOf, type PolicySettings } from './policy.js';
 export interface Lane {
   /** Called when there is a new job. */
   wake(): void;
-  /** Called when the store has open jobs of the wallet: another replica may have queued them. */
+  /** Called when the store has open jobs of the wallet, or may have some: another replica may have queued them. */
   hasJobs(): void;
   /** Called when there is a new block, to check for receipts. */
   look(): void;
