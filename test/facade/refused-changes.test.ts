@@ -150,7 +150,7 @@ async function resumeBehind({ address }: Bot): Promise<RelayJob> {
 /** Its transaction reverts, because the trader removes the delegate first. The answer comes later than the revert is known. */
 async function failChange(bot: Bot, oid: number, changed: object): Promise<{ readonly answer: Promise<unknown> }> {
   const { diamond } = chain.definition;
-  await nothingUnderWay(); // what is mined and not settled yet would be taken for the change
+  await nothingUnderWay();
   const { mined } = await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', []));
   const answer = bot.send(modify(oid, changed));
   const job = await resumeBehind(bot);
@@ -161,6 +161,7 @@ async function failChange(bot: Bot, oid: number, changed: object): Promise<{ rea
   return { answer };
 }
 
+/** Before a cancel or change is sent: what is mined and not settled yet would be taken for it. */
 const nothingUnderWay = () => eventually(openJobs, ({ length }) => length === 0);
 
 /** Resolves when the replica, and so each request that waits for the order there, knows that an order of the bot was refused on chain. */
@@ -204,6 +205,7 @@ describe('a cancel', () => {
     const [trade] = await bot.trader.trades();
     const { diamond } = chain.definition;
     // The removal reverts, and the level is gone all the same, as when it has closed its position.
+    await nothingUnderWay();
     const own = [
       await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', [])),
       await sendFirst(bot, diamond, diamondCall('updateSl', [trade?.index ?? 0, 0n])),
@@ -233,6 +235,7 @@ describe('a change', () => {
     const before = await bot.trader.trades();
     const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
     const approveNothing = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [chain.definition.diamond, 0n] });
+    await nothingUnderWay();
     const { mined } = await sendFirst(bot, usdc?.address ?? '0x', approveNothing);
     const answers = answersUntil(sandbox);
     const refused = refusalOf(bot);
@@ -252,6 +255,7 @@ describe('a change', () => {
     const bot = await newBot();
     const [, child] = await resting(bot, stop('45000'));
     const [trade] = await bot.trader.trades();
+    await nothingUnderWay();
     const { mined } = await sendFirst(bot, chain.definition.diamond, diamondCall('cancelOpenOrder', [trade?.index ?? 0]));
     const changing = bot.send(modify(child, stop('46000')));
     await resumeBehind(bot);
