@@ -1,4 +1,5 @@
 import type { Address, Cancel } from '../core/types.js';
+import { createKnownByLooks } from '../core/domain/known-by-looks.js';
 import type { QueuedJob, Relayer, RequestToSend } from '../core/ports/relayer.js';
 import type { OrdersStore } from '../core/ports/stores/orders.js';
 import { isOver, type RelayJob, type RelayPurpose, type RelayRequest } from '../core/ports/stores/relay.js';
@@ -35,6 +36,8 @@ interface Waiting {
 }
 
 const WATCH_MS = 250;
+/** How often is checked whether looks at what is due still come. */
+const CHECK_LOOKS_MS = 1_000;
 /** Longer than any reply to a client is delayed. */
 const WAIT_AT_MOST_MS = 10_000;
 
@@ -46,6 +49,10 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   const waiting = new Map<bigint, Waiting>();
   let stopWatching: Cancel = () => undefined;
   let isWatching = false;
+  /** Of the switches and jobs that other replicas store. */
+  const looks = createKnownByLooks();
+  let stopChecking: Cancel = () => undefined;
+  let reading: Promise<void> | null = null;
   const onStep = (job: RelayJob): void => {
     if (isHandedOver(job)) waiting.get(job.id)?.finish(job);
   };
@@ -66,6 +73,20 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     if (isStopped) return;
     const settings = { ...parts.settings, hold };
     for (const wallet of wallets) lanes.set(wallet.address, createLane({ ...parts, settings, wallet, onStep }));
+    looks.beginRead(clock.monotonic());
+    stopChecking = clock.every(CHECK_LOOKS_MS, () => {
+      if (reading === null && looks.beginRead(clock.monotonic())) reading = readWithoutLooks().finally(() => (reading = null));
+    });
+  }
+
+  /** For as long as no look at what is due is answered. The switches come first: a job that was stored after a pause must not be sent before it. */
+  async function readWithoutLooks(): Promise<void> {
+    try {
+      await modes.refresh();
+      for (const lane of lanes.values()) lane.hasJobs();
+    } catch (error) {
+      log.warn('relay.switches-unknown', { error });
+    }
   }
 
   /** Resolves when a node accepted the job or it was refused, and at the latest after WAIT_AT_MOST_MS or when the relayer stops. */
@@ -136,6 +157,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     lanes: () => Promise.all(addresses.map((wallet) => store.lane(slug, wallet))),
     onHead: () => lanes.forEach((lane) => lane.look()),
     onDue({ askedAt, due }) {
+      looks.takeLook(askedAt);
       modes.take(due.switches, askedAt);
       for (const wallet of due.busyWallets) lanes.get(wallet)?.hasJobs();
       for (const [wallet, lane] of lanes) lane.ownerStored(due.laneProblems.find((problem) => problem.wallet === wallet) ?? null, askedAt);
@@ -143,7 +165,8 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     async stop() {
       isStopped = true;
       modes.stop();
-      await Promise.all([...lanes.values()].map((lane) => lane.stop()));
+      stopChecking();
+      await Promise.all([reading, ...[...lanes.values()].map((lane) => lane.stop())]);
       for (const { job, finish } of [...waiting.values()]) finish(job);
     },
   };

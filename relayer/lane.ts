@@ -1,4 +1,5 @@
 import type { Address } from '../core/types.js';
+import { createKnownByLooks, TRY_AGAIN_MS } from '../core/domain/known-by-looks.js';
 import type { Refusal, RelayJob, SignedAction, LaneProblem } from '../core/ports/stores/relay.js';
 import type { Lease } from '../core/ports/stores/tracking.js';
 import { createDailyBudget } from './daily-budget.js';
@@ -12,7 +13,7 @@ import { refusalOf, type PolicySettings } from './policy.js';
 export interface Lane {
   /** Called when there is a new job. */
   wake(): void;
-  /** Called when the store has open jobs of the wallet: another replica may have queued them. */
+  /** Called when the store has open jobs of the wallet, or may have some: another replica may have queued them. */
   hasJobs(): void;
   /** Called when there is a new block, to check for receipts. */
   look(): void;
@@ -24,10 +25,6 @@ export interface Lane {
 }
 
 const PACE_MS = 1_000;
-/** While another replica owns the lane. A repeated try for the lease waits for others, once a second: shorter, so that none of these is missed. */
-const TRY_AGAIN_MS = 500;
-/** Looks at what is due come once a second. Without one for this long, the lane's row is read. */
-const KNOWN_FOR_MS = 3_000;
 /** One constant abort reason: without it each abort would create an error with a stack. */
 const WOKEN = 'woken';
 /** Jobs that get nonces, are signed and are sent in one batch. */
@@ -41,8 +38,8 @@ export function createLane(options: LaneOptions): Lane {
   const stopping = new AbortController();
   let wake = new AbortController();
   let lease: Lease | null = null;
-  /** Another replica owns the lane, and what it stored is known as of then (monotonic ms); null while none is known to own it. */
-  let ownerKnownAsOf: number | null = null;
+  /** What the replica stored that owns the lane; not known while none but this one is known to own it. */
+  const owners = createKnownByLooks();
   /** Jobs were open at the last turn: then each block triggers a turn. */
   let isBusy = true;
   /** There may be queued jobs. Without a reason to expect some, the store is not asked. */
@@ -98,7 +95,7 @@ export function createLane(options: LaneOptions): Lane {
   function failed(error: unknown): void {
     mayHaveQueued = true;
     // A replica that cannot try for the lane does not know of an owner; what was stored last must not hide the failure.
-    ownerKnownAsOf = null;
+    owners.forget();
     problems.report('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
@@ -109,7 +106,7 @@ export function createLane(options: LaneOptions): Lane {
     if (lease) await lease.release().catch(() => undefined);
     lease = await store.lease(slug, address, stopping.signal);
     if (lease === null) return false;
-    ownerKnownAsOf = null;
+    owners.forget();
     problems.forget();
     reconciler.forget();
     budget.forget();
@@ -121,18 +118,13 @@ export function createLane(options: LaneOptions): Lane {
   async function waitForOwner(): Promise<void> {
     isBusy = false;
     const askedAt = clock.monotonic();
-    const isKnown = ownerKnownAsOf !== null && askedAt - ownerKnownAsOf < KNOWN_FOR_MS;
-    if (isKnown || stopping.signal.aborted) return;
-    ownerKnownAsOf = askedAt;
+    if (stopping.signal.aborted || !owners.beginRead(askedAt)) return;
     const { since, reason } = await store.lane(slug, address);
     ownerStored(since === null ? null : { since, reason: reason ?? 'it cannot send' }, askedAt);
   }
 
-  /** What was read before this replica lost the lane, or before the last read, says nothing new. */
   function ownerStored(problem: LaneProblem | null, askedAt: number): void {
-    if (ownerKnownAsOf === null || askedAt < ownerKnownAsOf) return;
-    ownerKnownAsOf = askedAt;
-    problems.adopt(problem);
+    if (owners.takeLook(askedAt)) problems.adopt(problem);
   }
 
   /** New jobs do not wait for a chain check: they need nothing from the node. Returns how long to rest. */

@@ -7,6 +7,7 @@ import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks,
 import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../caching/shared-reads.js';
+import { createKnownByLooks, TRY_AGAIN_MS } from '../domain/known-by-looks.js';
 import { isLive, type Order } from '../domain/order.js';
 
 export interface FollowOptions {
@@ -17,10 +18,6 @@ export interface FollowOptions {
 }
 
 const PACE_MS = 1_000;
-/** While another replica follows. A repeated try for the lease waits for others, once a second: shorter, so that none of these is missed. */
-const TRY_AGAIN_MS = 500;
-/** Looks at what is due come once a second. Without one for this long, the cursor is read. */
-const KNOWN_FOR_MS = 3_000;
 const REREAD_EVERY_MS = 5_000;
 const REREAD_BLOCKS = 32n;
 const REREAD_MAX = 1_000n;
@@ -42,8 +39,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const confirmations = BigInt(options.confirmations ?? 0);
   const stopping = new AbortController();
   let lease: Lease | null = null;
-  /** Another replica follows, and its progress is known as of then (monotonic ms); null while none is known to follow. */
-  let progressKnownAsOf: number | null = null;
+  /** The progress of the replica that follows; not known while none but this one is known to follow. */
+  const progress = createKnownByLooks();
   /** The cursor after this replica's last step; every step checks that the stored cursor still equals it. */
   let ownCursor: ChainCursor | null = null;
   let batch: bigint = LOG_BATCH.first;
@@ -70,7 +67,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       const isBehind = await round().catch(failed);
       if (isBehind) continue;
       // `stop` aborts `wake` too: a combined signal would be retained by the one that lives as long as the follower.
-      if (!wake.signal.aborted) await clock.sleep(progressKnownAsOf === null ? PACE_MS : TRY_AGAIN_MS, wake.signal);
+      if (!wake.signal.aborted) await clock.sleep(progress.isKnown() ? TRY_AGAIN_MS : PACE_MS, wake.signal);
       wake = new AbortController();
     }
     await lease?.release().catch(() => undefined);
@@ -78,7 +75,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   function failed(error: unknown): false {
     // A replica that cannot try for the lease does not know of a follower; what was stored last must not hide the failure.
-    progressKnownAsOf = null;
+    progress.forget();
     ownCursor = null;
     unlogged = null;
     if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
@@ -139,25 +136,20 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     }
     lease ??= await tracking.lease(slug, stopping.signal);
     if (lease === null) await waitForFollower();
-    else progressKnownAsOf = null;
+    else progress.forget();
     return lease !== null;
   }
 
   /** The cursor is read when another replica turns out to follow; later the look at what is due brings it. */
   async function waitForFollower(): Promise<void> {
     const askedAt = clock.monotonic();
-    const isKnown = progressKnownAsOf !== null && askedAt - progressKnownAsOf < KNOWN_FOR_MS;
-    if (isKnown || stopping.signal.aborted) return;
-    progressKnownAsOf = askedAt;
+    if (stopping.signal.aborted || !progress.beginRead(askedAt)) return;
     othersProgress((await tracking.cursor(slug))?.number ?? null, askedAt);
   }
 
-  /** What was read before this replica lost the lease, or before the last read, says nothing new. */
   function othersProgress(block: bigint | null, askedAt: number): void {
     const head = newestHead();
-    if (head === null || progressKnownAsOf === null || askedAt < progressKnownAsOf) return;
-    progressKnownAsOf = askedAt;
-    recordProgress(block, head.number - confirmations);
+    if (head !== null && progress.takeLook(askedAt)) recordProgress(block, head.number - confirmations);
   }
 
   async function begin(head: BlockHead): Promise<ChainCursor> {

@@ -8,10 +8,10 @@ import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
-import { eventually, until } from '../harness/time/eventually.js';
+import { eventually } from '../harness/time/eventually.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
-import { answeredAtOnce, answersUntil } from '../harness/venue/answer-hold.js';
+import { answeredAtOnce, answersUntil, answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf, type Operator } from '../harness/venue/operator.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -150,7 +150,7 @@ async function resumeBehind({ address }: Bot): Promise<RelayJob> {
 /** Its transaction reverts, because the trader removes the delegate first. The answer comes later than the revert is known. */
 async function failChange(bot: Bot, oid: number, changed: object): Promise<{ readonly answer: Promise<unknown> }> {
   const { diamond } = chain.definition;
-  await nothingUnderWay(); // what is mined and not settled yet would be taken for the change
+  await nothingUnderWay();
   const { mined } = await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', []));
   const answer = bot.send(modify(oid, changed));
   const job = await resumeBehind(bot);
@@ -161,19 +161,8 @@ async function failChange(bot: Bot, oid: number, changed: object): Promise<{ rea
   return { answer };
 }
 
+/** Before a cancel or change is sent: what is mined and not settled yet would be taken for it. */
 const nothingUnderWay = () => eventually(openJobs, ({ length }) => length === 0);
-
-/** Resolves when the replica, and so each request that waits for the order there, knows that an order of the bot was refused on chain. */
-function refusalOf(bot: Bot): () => Promise<void> {
-  let isKnown = false;
-  const stop = sandbox.gateway.bus.on('journal', ({ entries }) => {
-    isKnown ||= entries.some(({ fact, trader }) => trader === bot.address && fact.kind === 'order' && fact.order.status === 'rejected');
-  });
-  return async () => {
-    await until(() => isKnown);
-    stop();
-  };
-}
 
 /** The gateway has noticed that the market is open, or that it is not. */
 const whenOpen = (isOpen: boolean) =>
@@ -204,6 +193,7 @@ describe('a cancel', () => {
     const [trade] = await bot.trader.trades();
     const { diamond } = chain.definition;
     // The removal reverts, and the level is gone all the same, as when it has closed its position.
+    await nothingUnderWay();
     const own = [
       await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', [])),
       await sendFirst(bot, diamond, diamondCall('updateSl', [trade?.index ?? 0, 0n])),
@@ -227,20 +217,18 @@ describe('a cancel', () => {
 });
 
 describe('a change', () => {
-  it('that the contracts refuse while the order stands says that it stands', async () => {
+  it('that the contracts refuse while the order stands says that it stands, as soon as that is known', async () => {
     const bot = await newBot();
     const [oid] = await resting(bot);
     const before = await bot.trader.trades();
     const usdc = chain.collaterals.find(({ symbol }) => symbol === 'USDC');
     const approveNothing = encodeFunctionData({ abi: tokenAbi, functionName: 'approve', args: [chain.definition.diamond, 0n] });
+    await nothingUnderWay();
     const { mined } = await sendFirst(bot, usdc?.address ?? '0x', approveNothing);
-    const answers = answersUntil(sandbox);
-    const refused = refusalOf(bot);
+    answersWhenKnown(sandbox);
     const changing = bot.send(modify(oid, rest({ p: '49000' })));
     await resumeBehind(bot);
     await mined;
-    await refused();
-    answers.end();
     expect(await changing).toEqual({
       status: 'err',
       response: `The contracts refused the change, and the order stands as it was. asset=${BTC}`,
@@ -252,6 +240,7 @@ describe('a change', () => {
     const bot = await newBot();
     const [, child] = await resting(bot, stop('45000'));
     const [trade] = await bot.trader.trades();
+    await nothingUnderWay();
     const { mined } = await sendFirst(bot, chain.definition.diamond, diamondCall('cancelOpenOrder', [trade?.index ?? 0]));
     const changing = bot.send(modify(child, stop('46000')));
     await resumeBehind(bot);

@@ -9,6 +9,8 @@ export interface OrderWatch {
   settled(ids: readonly bigint[], ms: number): Promise<void>;
   /** Resolves when all are final, or the time is up. */
   over(ids: readonly bigint[], ms: number): Promise<void>;
+  /** Resolves with the next journal entry of the trader, or when the time is up. */
+  changed(ms: number): Promise<void>;
   /** Aborts when the service is stopping: no reply is delayed any longer. */
   readonly ending: AbortSignal;
   stop(): void;
@@ -21,23 +23,21 @@ const isOver = (status: OrderStatus): boolean =>
 export function watchOrders(gateway: Gateway, venue: Venue, trader: Address): OrderWatch {
   const { stopping } = gateway;
   const states = new Map<bigint, Order | null>();
+  let entriesSeen = 0;
   const waiting = new Set<() => void>();
   const cancel = onVenue(gateway, venue, 'journal', ({ entries }) => {
     for (const { fact, trader: whose } of entries) {
+      if (whose === trader) entriesSeen += 1;
       const about = fact.kind === 'correction' ? fact.of : fact;
       if (whose === trader && about.kind === 'order') states.set(about.id, about.order);
     }
     for (const look of [...waiting]) look();
   });
 
-  const wait = (ids: readonly bigint[], ms: number, holds: (status: OrderStatus) => boolean): Promise<void> =>
+  const wait = (ms: number, holds: () => boolean): Promise<void> =>
     new Promise((resolve) => {
-      const isDone = (id: bigint): boolean => {
-        const order = states.get(id);
-        return order !== undefined && (order === null || holds(order.status));
-      };
       const look = (): void => {
-        if (ids.every(isDone)) finish();
+        if (holds()) finish();
       };
       const stopTimer = venue.clock.after(ms, () => finish());
       const finish = (): void => {
@@ -52,10 +52,20 @@ export function watchOrders(gateway: Gateway, venue: Venue, trader: Address): Or
       else look();
     });
 
+  const areAll = (ids: readonly bigint[], holds: (status: OrderStatus) => boolean) => (): boolean =>
+    ids.every((id) => {
+      const order = states.get(id);
+      return order !== undefined && (order === null || holds(order.status));
+    });
+
   return {
     state: (id) => states.get(id) ?? null,
-    settled: (ids, ms) => wait(ids, ms, isSettled),
-    over: (ids, ms) => wait(ids, ms, isOver),
+    settled: (ids, ms) => wait(ms, areAll(ids, isSettled)),
+    over: (ids, ms) => wait(ms, areAll(ids, isOver)),
+    changed(ms) {
+      const before = entriesSeen;
+      return wait(ms, () => entriesSeen > before);
+    },
     ending: stopping,
     stop: cancel,
   };

@@ -5,7 +5,7 @@ import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import { findTarget, type OrderName, type Target } from '../plan/find-target.js';
-import { soonest, type OrderWatch } from './await-orders.js';
+import { soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import type { Amendment, RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import { overtakenBy } from '../../../core/trading/find-order.js';
 import { requireLane, sendAmend, sendWrite } from '../../../core/trading/place-order.js';
@@ -48,9 +48,7 @@ export interface Work {
 
 export const isKnown = (error: unknown): error is GatewayError => error instanceof GatewayError;
 
-type Deadline = Pick<Work, 'venue' | 'end'>;
-
-export const leftOf = ({ venue, end }: Deadline): number => Math.max(0, end - venue.clock.now());
+export const leftOf = ({ venue, end }: Pick<Work, 'venue' | 'end'>): number => Math.max(0, end - venue.clock.now());
 
 /** The ids in these calls are never reused. A level may be set again meanwhile, which a repeated call would remove. */
 const isUnique = ({ kind }: Intent): boolean => kind === 'withdraw' || kind === 'reclaim';
@@ -60,14 +58,15 @@ export function requireSent({ state, note }: RelayJob): void {
   if (state === 'refused' || state === 'replaced') throw new GatewayError('UNSUPPORTED', { reason: `Not sent: ${note ?? 'refused'}.` });
 }
 
+/** No event says what becomes of a job, so the condition is also looked at this often. */
 const LOOK_MS = 100;
 
-/** Polls until the condition holds or the reply's time is up. */
-export async function comesTrue(work: Deadline, holds: () => Promise<boolean>): Promise<boolean> {
+/** Looks with every journal entry of the trader until the condition holds, the reply's time is up or the service stops. */
+export async function comesTrue(work: Pick<Work, 'venue' | 'watch' | 'end'>, holds: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
     if (await holds()) return true;
-    if (leftOf(work) === 0) return false;
-    await work.venue.clock.sleep(Math.min(LOOK_MS, leftOf(work)));
+    if (leftOf(work) === 0 || work.watch.ending.aborted) return false;
+    await work.watch.changed(Math.min(LOOK_MS, leftOf(work)));
   }
 }
 
@@ -88,8 +87,9 @@ export async function uncontested(
   const isContested = () => gateway.store.facade.protections.isContested(venue.definition.slug, caller.trader, oid);
   // Without a level it may have been read while such an order was under way, which has failed since.
   if (!(await isContested())) return target?.protections.length === 0 ? findTarget(gateway, venue, caller, name) : target;
-  if (!(await comesTrue(work, async () => !(await isContested())))) return 'contested';
-  return findTarget(gateway, venue, caller, name);
+  const watch = watchOrders(gateway, venue, caller.trader);
+  const isFree = await comesTrue({ ...work, watch }, async () => !(await isContested())).finally(() => watch.stop());
+  return isFree ? findTarget(gateway, venue, caller, name) : 'contested';
 }
 
 export type CancelSent =

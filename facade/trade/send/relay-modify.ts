@@ -189,7 +189,7 @@ async function replaceInOne(
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
     if (outcome.kind !== 'rejected') return outcome;
     // The transaction is atomic: the old order was filled or canceled first, or it stands.
-    return (await isLeft(gateway, venue, caller, watch, { id: replaced, end })) ? unsupported(STANDS) : { kind: 'gone' };
+    return (await isLeft(gateway, venue, caller, watch, { id: replaced, by: sent.orderIds, end })) ? unsupported(STANDS) : { kind: 'gone' };
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
     if (mayBeStored && isKnown(error) && error.code === 'NOT_READY') throw error;
@@ -201,16 +201,21 @@ async function replaceInOne(
 
 const STANDS = 'The contracts refused the change, and the order stands as it was.';
 
-/** Whether the order still rests. What ended it can be known later than the refusal of the change. */
+/** Whether the order still rests, when its change was refused. */
 async function isLeft(
   { store }: Gateway,
   { definition, clock }: Venue,
   { trader }: AgentCaller,
   watch: OrderWatch,
-  { id, end }: { readonly id: bigint; readonly end: number },
+  { id, by, end }: { readonly id: bigint; readonly by: readonly bigint[]; readonly end: number },
 ): Promise<boolean> {
   const rests = async (): Promise<boolean> => (await store.orders.find(definition.slug, trader, id))?.order.status === 'open';
+  // A revert is published once its block is indexed, and what ended the order before was stored with that block or an earlier one. So only
+  // what is read after that decides.
+  const isRevertKnown = by.length > 0 && by.every((each) => watch.state(each)?.status === 'rejected');
   if (!(await rests())) return false;
+  if (isRevertKnown) return true;
+  // Without a known revert, what ended the order can be known later.
   await watch.over([id], Math.max(0, end - clock.now()));
   return rests();
 }

@@ -10,6 +10,7 @@ import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Address, Hex } from '../../../core/types.js';
 import type { RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
+import type { SwitchStore } from '../../../core/ports/stores/switches.js';
 import type { RelayNode } from '../../../core/ports/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../../core/config/relayer.js';
@@ -55,6 +56,7 @@ interface Parts {
   readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
   readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
   readonly dailyBudget: bigint;
+  readonly switches: SwitchStore;
 }
 
 const GWEI = 1_000_000_000n;
@@ -105,6 +107,7 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
         onSigned: parts.onSigned ?? (() => Promise.resolve()),
         onRefused: () => Promise.resolve(),
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
+        switches: parts.switches ?? null,
       });
       relayer.start();
       return withReports(relayer, gateway, slug, parts.clock ?? systemClock);

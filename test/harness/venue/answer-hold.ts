@@ -56,6 +56,12 @@ export async function answeredAtOnce<Answer>({ gateway }: WithGateway, ask: () =
   }
 }
 
+/** Longer than any test: what would wait for the time of the answer makes its test fail. */
+const ENDLESS_MS = 600_000;
+
+/** For what is answered as soon as its outcome is known, and not when the time for the answer is over. Until the first block is kept back or released. */
+export const answersWhenKnown = ({ gateway }: WithGateway): void => void Object.assign(gateway.facade, { holdMs: ENDLESS_MS });
+
 /**
  * What is asked until `end` is answered then, unless its outcome is known before: the time for the answer is over once the test has seen what
  * it wants to see. The watch of an order takes the end of the service as it was when the watch began.

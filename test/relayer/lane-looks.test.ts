@@ -1,0 +1,114 @@
+import type pg from 'pg';
+import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
+import type { SwitchStore } from '../../core/ports/stores/switches.js';
+import type { ChainControls } from '../../sandbox/controls.js';
+import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { firstChain } from '../harness/venue/first-chain.js';
+import type { TestVenue } from '../harness/venue/own-venue.js';
+import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { venueDatabase } from '../harness/venue/venue-database.js';
+
+/** A replica that owns the lane of its wallet while looks at what is due get no answer: a table that only they need is locked. */
+
+const SLUG = 'arbitrum-sepolia';
+
+let sandbox: TestVenue;
+let chain: ChainControls;
+let store: RelayStore;
+let switches: SwitchStore;
+let database: pg.Client;
+let bench: RelayBench;
+let clock: ManualClock;
+let relayer: ReturnType<RelayBench['start']>;
+let openReads = 0;
+
+beforeAll(async () => {
+  sandbox = await sharedVenue();
+  chain = firstChain(sandbox);
+  ({ relay: store, switches } = sandbox.gateway.store);
+  database = await venueDatabase(sandbox);
+});
+beforeEach(async () => {
+  bench = await relayBench(chain, sandbox.gateway);
+  clock = createManualClock(Date.now());
+  const open: RelayStore['open'] = (...asked) => store.open(...asked).finally(() => (openReads += 1));
+  relayer = bench.start({ clock, switches, store: { ...store, open } });
+  const { job } = await relayer.send(await requestOf(bench));
+  await whenIn(job.id, 'mined');
+  await whenIdle();
+  await database.query('begin');
+  await database.query('lock table scheduled_cancels in access exclusive mode');
+});
+afterEach(async () => {
+  await database.query('rollback');
+  await switches.set(SLUG, bench.wallet, { mode: 'running', reason: null }, Date.now());
+  await relayer.stop();
+});
+afterAll(async () => {
+  await database.end();
+  await sandbox.stop();
+});
+
+const seconds = (count: number): Promise<void> => clock.pass(count * 1_000);
+
+/** Time passes while the condition is polled. */
+const passUntil = <Value>(read: () => Value | Promise<Value>, holds: (value: Value) => boolean): Promise<Value> =>
+  eventually(async () => {
+    await seconds(1);
+    return read();
+  }, holds);
+
+/** Longer than a lane looks for its last job in new blocks. */
+const LOOK_BACK_S = 130;
+/** The store is read before and after the check of the chain that an idle lane makes every 15 s: it has just been made. */
+async function whenIdle(): Promise<void> {
+  await seconds(LOOK_BACK_S);
+  await eventually(
+    async () => {
+      const before = openReads;
+      await seconds(5);
+      return openReads - before;
+    },
+    (reads) => reads === 0,
+  );
+  const before = openReads;
+  await passUntil(
+    () => openReads,
+    (reads) => reads > before,
+  );
+  await until(() => openReads >= before + 2);
+}
+
+const whenIn = (id: bigint, state: RelayJob['state']): Promise<RelayJob | null> =>
+  passUntil(
+    () => store.job(SLUG, id),
+    (job) => job?.state === state,
+  );
+
+/** As another replica does it: this one is not called. */
+const queueBeside = async (): Promise<RelayJob> =>
+  store.queue({ ...(await requestOf(bench)), chain: SLUG, wallet: bench.wallet }, clock.now());
+
+describe('the owner of a lane, without looks', () => {
+  it('sends what other replicas store, sooner than its next check of the chain', async () => {
+    const { id } = await queueBeside();
+    await seconds(5);
+    await eventually(
+      () => store.job(SLUG, id),
+      (job) => job !== null && job.state !== 'queued',
+    );
+    await whenIn(id, 'mined');
+  });
+
+  it('obeys a pause that another replica stored', async () => {
+    await switches.set(SLUG, bench.wallet, { mode: 'paused', reason: null }, clock.now());
+    await passUntil(
+      () => relayer.walletMode(bench.wallet).mode,
+      (mode) => mode === 'paused',
+    );
+    const job = await queueBeside();
+    expect(await whenIn(job.id, 'refused')).toMatchObject({ note: expect.stringContaining('paused by its operator'), nonce: null });
+  });
+});
