@@ -8,4 +8,6 @@ export const FOUND_PLANS: readonly (Cutting & { readonly because: string })[] = 
   { because: 'every level is listed under its order', rules: 4, seed: 2_001_023, faults: [4, 5], actions: [15, 18] },
   // Openings that are checked at the same time: each was compared with the budget before any of them was reserved.
   { because: 'the budget of a wallet holds', rules: 3, seed: 2_300_050, faults: [0, 1], actions: [0, 1, 2, 7, 10] },
+  // A bot's stop loss that is mined after the one of the trader's wallet, but was asked for before it: their times were compared.
+  { because: 'every level is listed under its order', rules: 4, seed: 3_100_086, faults: [], actions: [10, 13, 14] },
 ];

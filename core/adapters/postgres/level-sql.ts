@@ -69,14 +69,34 @@ export const onTrades = (order: OrderRef): string => `
 /** The levels that an order has on open trades. */
 export const levelsOf = (order: OrderRef): string => `${onTrades(order)} and ${IS_OWNER}`;
 
+/** Logs of transactions that set a level of this kind of this trade, whatever the price. */
+const settingOf = (log: string, place: string): string => `
+  ${log}.chain = level.chain and ${log}.trader = level.trader and ${log}.trade_index = ${place}
+    and ${log}.kind = 'edited' and ${log}.event ->> 'field' = level.kind and not ${log}.orphaned`;
+
+/**
+ * Whether the native order `native`, which has the price of `level` too, set it after the order of `level` did. The logs decide once the
+ * transaction of `level` has one, because transactions are not mined in the order in which they were asked for; before that the time does.
+ */
+export const isNativeLater = (native: string, place: string): string => `coalesce((
+    select exists (
+      select from chain_events later where ${settingOf('later', place)}
+        and (later.block_number, later.log_index) > (own.block_number, own.log_index))
+    from chain_events own join relay_hashes sent on sent.chain = own.chain and sent.hash = own.event -> 'place' ->> 'txHash'
+    where ${settingOf('own', place)} and sent.job_id = level.job
+    order by own.block_number desc, own.log_index desc limit 1), (${native}.state ->> 'createdAt')::bigint > level.seen_at)`;
+
+/** Whether a native order has the level of `level`. */
+export const isNatives = (place: string): string => `exists (
+    select from orders native where native.chain = level.chain and native.trader = level.trader
+      and native.order_key = level.kind || ':' || ${place} and (native.state -> 'price' ->> '$n')::numeric = level.price
+      and ${isNativeLater('native', place)})`;
+
 /**
  * Whether a level of an order stands: its trade has exactly that price, and not from a native order that set the same price later. Cancels,
  * statuses, the search by cloid and the check of new cloids all depend on this.
  */
-export const IS_SET = `(positions.state -> level.kind ->> '$n')::numeric = level.price and not exists (
-    select from orders native where native.chain = level.chain and native.trader = level.trader
-      and native.order_key = level.kind || ':' || positions.trade_index and (native.state -> 'price' ->> '$n')::numeric = level.price
-      and (native.state ->> 'createdAt')::bigint > level.seen_at)`;
+export const IS_SET = `(positions.state -> level.kind ->> '$n')::numeric = level.price and not ${isNatives('positions.trade_index')}`;
 
 /**
  * The contract moves a stop loss to another price: its order has that price too. It keeps the former one, because its transaction may only

@@ -5,6 +5,8 @@ import {
   IS_NEWEST_MINED,
   IS_OWNER,
   IS_SET,
+  isNativeLater,
+  isNatives,
   hasNotFailed,
   levelsOf,
   newestFirst,
@@ -29,9 +31,11 @@ interface Row {
   seen_at: bigint;
   /** An order of a bot has it. */
   is_bots: boolean;
+  /** A native order set it later. */
+  is_natives: boolean;
 }
 
-type PlacedRow = Omit<Row, 'slot' | 'is_bots'> & {
+type PlacedRow = Omit<Row, 'slot' | 'is_bots' | 'is_natives'> & {
   readonly place: bigint;
   readonly is_set: boolean;
   readonly taken_over_at: bigint | null;
@@ -50,7 +54,7 @@ const TAKEN_OVER_AT = `(
     where taken.chain = level.chain and taken.trader = level.trader and taken.order_key = level.kind || ':' || ${PLACE}
       and taken.kind in ('guarded', 'guardMoved') and not taken.orphaned
       and (taken.event -> 'terms' -> 'openPrice' ->> '$n')::numeric = level.price
-      and (native.state ->> 'createdAt')::bigint > level.seen_at)`;
+      and ${isNativeLater('native', PLACE)})`;
 const PAST = `${PLACED}, exists (
     select from positions where positions.chain = level.chain and positions.trader = level.trader and positions.is_open
       and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set, ${TAKEN_OVER_AT} as taken_over_at`;
@@ -181,7 +185,7 @@ interface Holder {
 
 /** A native order that set the level has it, unless a bot's order set it again at the same price. */
 const holderOf = (native: Holder | undefined, row: Row | undefined): Holder | Row | undefined =>
-  native === undefined || (row?.is_bots === true && row.seen_at >= native.seen_at) ? row : native;
+  native === undefined || (row?.is_bots === true && !row.is_natives) ? row : native;
 
 /** A bot's TP/SL that came with an opening, by the index of the position or of the resting order. */
 interface Child {
@@ -301,7 +305,7 @@ export const SUCCESSORS = `
   join level_owners level on level.chain = native.chain and level.trader = native.trader
     and level.slot = ${slotOf("(native.state ->> 'tradeIndex')::bigint")}
     and level.kind = case native.state ->> 'type' when 'limit' then 'tp' when 'stop' then 'sl' end
-    and level.price = (native.state -> 'price' ->> '$n')::numeric and level.seen_at >= (native.state ->> 'createdAt')::bigint
+    and level.price = (native.state -> 'price' ->> '$n')::numeric and not ${isNativeLater('native', "(native.state ->> 'tradeIndex')::bigint")}
   where native.id = any(cast(:ids as bigint[])) and native.chain = :chain and native.trader = :trader
     and native.state ->> 'action' = 'close' and level.owner <> native.id and ${IS_BOTS} and ${IS_OWNER}`;
 
@@ -309,7 +313,8 @@ const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey
 
 /** Looks for the newest of each level only, as any number of orders may have set it. */
 export const KNOWN = `
-  select level.owner as id, level.slot, level.kind, level.price::text, level.seen_at, ${IS_BOTS} as is_bots
+  select level.owner as id, level.slot, level.kind, level.price::text, level.seen_at, ${IS_BOTS} as is_bots,
+    ${isNatives(PLACE)} as is_natives
   from jsonb_to_recordset(cast(:levels as jsonb)) as wanted(slot bigint, kind text, price numeric) cross join lateral (
     select * from level_owners row
     where row.chain = :chain and row.trader = :trader and row.slot = wanted.slot and row.kind = wanted.kind and row.price = wanted.price
