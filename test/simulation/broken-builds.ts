@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ServerResponse } from 'node:http';
 import type { Hex } from '../../core/types.js';
 import type { World } from './world.js';
 
@@ -5,13 +7,16 @@ import type { World } from './world.js';
 export interface BrokenBuild {
   /** The invariant that must notice. */
   readonly breaks: string;
-  readonly begin: (world: World) => Promise<void>;
+  /** Returns what ends it, where it changes more than the world of the run. */
+  readonly begin: (world: World) => Promise<Undo>;
 }
+
+export type Undo = (() => void) | void;
 
 /** A gateway that writes something else than it should: a trigger changes the row on its way. */
 const inDatabase =
   (table: string, when: string, body: string) =>
-  async ({ gate }: World): Promise<void> => {
+  async ({ gate }: World): Promise<Undo> => {
     await gate.read(`create function sabotage() returns trigger language plpgsql as $$ begin ${body} end $$`);
     await gate.read(`create trigger sabotage ${when} on ${table} for each row execute function sabotage()`);
   };
@@ -135,6 +140,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
        end if; return new;`,
     ),
   },
+  'cancel removes nothing': { breaks: 'every level is listed under its order', begin: cancelNothing },
   'message without a row': {
     breaks: 'streams equal the journal',
     begin: inDatabase(
@@ -156,7 +162,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
 const EVERY = 3;
 
 /** A relayer that signs the same call again with its next nonce. */
-function sendTwice({ venue }: World): Promise<void> {
+function sendTwice({ venue }: World): Promise<Undo> {
   const [chain] = venue.sandbox.chains;
   const { relayer } = venue.sandbox.controls.accounts;
   let sent = 0;
@@ -181,4 +187,33 @@ function sendTwice({ venue }: World): Promise<void> {
     })().catch(() => undefined);
   });
   return Promise.resolve();
+}
+
+const LEFT_UNDONE = 'left undone';
+const SUCCESS = '"success"';
+
+/** A facade that answers every cancel with success: its transaction is never sent. */
+async function cancelNothing(world: World): Promise<Undo> {
+  await inDatabase(
+    'relay_jobs',
+    'before insert',
+    `if new.context ->> 'kind' = 'cancel' then
+       new.state := 'refused'; new.is_over := true; new.refusal := 'policy'; new.note := '${LEFT_UNDONE}';
+     end if; return new;`,
+  )(world);
+  const refused = new RegExp(`\\{"error":"[^"]*${LEFT_UNDONE}[^"]*"\\}`, 'g');
+  const onRequest = (message: unknown): void => {
+    const { response } = message as { readonly response: ServerResponse };
+    const end = response.end.bind(response) as (body?: unknown) => ServerResponse;
+    // Its length was sent before.
+    const answer = (body?: unknown): ServerResponse =>
+      end(
+        typeof body === 'string' && body.includes('"type":"cancel"') ? body.replace(refused, (text) => SUCCESS.padEnd(text.length)) : body,
+      );
+    response.end = answer as typeof response.end;
+  };
+  subscribe('http.server.request.start', onRequest);
+  return () => {
+    unsubscribe('http.server.request.start', onRequest);
+  };
 }

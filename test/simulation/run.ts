@@ -8,6 +8,7 @@ import { createFacadeBot, type FacadeBot } from './clients/facade-bot.js';
 import { createNativeBot, type NativeBot } from './clients/native-bot.js';
 import { followStream, type StreamFollower } from './clients/stream-follower.js';
 import { createClientRecord, START_PRICE, type ClientRecord, type Surroundings } from './clients/surroundings.js';
+import type { BrokenBuild, Undo } from './broken-builds.js';
 import type { SimulationServer } from './database-server.js';
 import { BOT_KEYS, prepareChain, SECOND_WALLET } from './equipped-chain.js';
 import { jobTransitions, watchOrderMachine } from './coverage.js';
@@ -41,7 +42,7 @@ export interface RunOptions {
   readonly plan: Plan;
   readonly onLine?: (line: string) => void;
   /** Called with the world before anything happens: a build that is broken on purpose. */
-  readonly sabotage?: (world: World) => Promise<void>;
+  readonly sabotage?: BrokenBuild['begin'];
 }
 
 const VARIABLES = {
@@ -77,8 +78,9 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     epoch: epochOf(plan),
     ...(onLine && { onLine }),
   });
+  let mend: Undo = undefined;
   try {
-    if (sabotage) await world.scheduler.drive(sabotage(world));
+    if (sabotage) mend = await world.scheduler.drive(sabotage(world));
     const { scheduler } = world;
     const bots = await scheduler.drive(prepareBots(world, plan));
     const from = scheduler.now();
@@ -113,6 +115,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     };
   } finally {
     await world.close();
+    mend?.();
     orders.stop();
     process.off('unhandledRejection', onUnhandled);
     process.off('uncaughtException', onUnhandled);
