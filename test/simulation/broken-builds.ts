@@ -7,18 +7,19 @@ import type { World } from './world.js';
 export interface BrokenBuild {
   /** The invariant that must notice. */
   readonly breaks: string;
-  /** Returns what ends it, where it changes more than the world of the run. */
-  readonly begin: (world: World) => Promise<Undo>;
+  /** Returns what ends it; null where it changes nothing but the world of the run. */
+  readonly begin: (world: World) => Promise<Undo | null>;
 }
 
-export type Undo = (() => void) | void;
+export type Undo = () => void;
 
 /** A gateway that writes something else than it should: a trigger changes the row on its way. */
 const inDatabase =
   (table: string, when: string, body: string) =>
-  async ({ gate }: World): Promise<Undo> => {
+  async ({ gate }: World): Promise<null> => {
     await gate.read(`create function sabotage() returns trigger language plpgsql as $$ begin ${body} end $$`);
     await gate.read(`create trigger sabotage ${when} on ${table} for each row execute function sabotage()`);
+    return null;
   };
 
 export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
@@ -154,7 +155,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     breaks: 'nothing unhandled',
     begin({ scheduler }) {
       scheduler.lane('world', 'sabotage').post(30_000, 'rejection', () => void Promise.reject(new Error('left alone')));
-      return Promise.resolve();
+      return Promise.resolve(null);
     },
   },
 };
@@ -162,7 +163,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
 const EVERY = 3;
 
 /** A relayer that signs the same call again with its next nonce. */
-function sendTwice({ venue }: World): Promise<Undo> {
+function sendTwice({ venue }: World): Promise<null> {
   const [chain] = venue.sandbox.chains;
   const { relayer } = venue.sandbox.controls.accounts;
   let sent = 0;
@@ -186,7 +187,7 @@ function sendTwice({ venue }: World): Promise<Undo> {
       await chain.node.request('eth_sendRawTransaction', [again]);
     })().catch(() => undefined);
   });
-  return Promise.resolve();
+  return Promise.resolve(null);
 }
 
 const LEFT_UNDONE = 'left undone';

@@ -200,12 +200,17 @@ const LEAST_DAILY_TRANSACTIONS = 5;
 
 /**
  * What the fourth rules add: one bot of the facade builds a position of several trades, and sets, changes and cancels take profits and stop
- * losses on it; the trader's own wallet does so too. These actions take the place of what that bot would do by the other rules.
+ * losses on it; the trader's own wallet does so too. By the fifth rules they do so on orders that rest as well. These actions take the place of what that bot would do by the other rules.
  */
 function drawFourth(plan: Plan, random: Random): Plan {
   if (plan.dailyBudget !== 'unlimited' || !random.chance(LEVEL_SHARE)) return plan;
   const others = plan.actions.filter(({ api, bot }) => api !== 'facade' || bot !== LEVEL_BOT);
-  const drawn = drawLevelActions(random, { bot: LEVEL_BOT, wallet: BOTS.native + LEVEL_BOT, busyMs: plan.busyMs });
+  const drawn = drawLevelActions(random, {
+    bot: LEVEL_BOT,
+    wallet: BOTS.native + LEVEL_BOT,
+    busyMs: plan.busyMs,
+    hasResting: plan.options.rules >= 5,
+  });
   return {
     ...plan,
     dailyTransactions: Math.max(plan.dailyTransactions, LEAST_DAILY_TRANSACTIONS),

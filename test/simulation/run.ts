@@ -78,7 +78,7 @@ export async function runPlan({ server, plan, onLine, sabotage }: RunOptions): P
     epoch: epochOf(plan),
     ...(onLine && { onLine }),
   });
-  let mend: Undo = undefined;
+  let mend: Undo | null = null;
   try {
     if (sabotage) mend = await world.scheduler.drive(sabotage(world));
     const { scheduler } = world;
@@ -239,7 +239,7 @@ async function act({ api, bot, kind, isBuy, size, choice, level }: ClientAction,
   const copies = kind === 'open-copies' ? COPIES : 1;
   if (api === 'native') {
     const native = bots.native[bot];
-    if (kind === 'rest') return native?.rest({ isLong: isBuy, size, price });
+    if (kind === 'rest') return native?.rest({ isLong: isBuy, size, price, ...(level && { levels: level.distance }) });
     if (kind === 'cancel') return native?.cancel(choose);
     if (kind === 'close' || kind === 'close-twice') return native?.close(choose, times);
     if (kind === 'guard') return native?.guard(choose, guard);
@@ -270,6 +270,9 @@ type LevelAction = Pick<ClientAction, 'kind' | 'isBuy' | 'size'> & {
 async function actOnLevels(bot: FacadeBot, { kind, isBuy, size, level, choose }: LevelAction): Promise<void> {
   if (kind === 'open-same-side') return bot.openSameSide({ isBuy, size });
   if (kind === 'open-with-levels') return bot.openWithLevels({ isBuy, size, distance: level.distance });
+  if (kind === 'rest-with-levels') return bot.restWithLevels({ isBuy, size, terms: level });
+  if (kind === 'change-rest') return bot.changeRest(level, choose);
+  if (kind === 'cancel-rest') return bot.cancelRest(level, choose);
   if (kind === 'set-level') return bot.setLevel(level, choose);
   if (kind === 'change-level') return bot.changeLevel(level, choose);
   if (kind === 'cancel-level') return bot.cancelLevel(level, choose);
