@@ -14,7 +14,7 @@ import { createCampaign, proveInvariants } from '../test/simulation/campaign.js'
 import { describeRecords, readRecords } from '../test/simulation/records.js';
 import { startSimulationServer } from '../test/simulation/database-server.js';
 import { FOUND_PLANS } from '../test/simulation/found-plans.js';
-import { cutPlan, drawPlan, type Plan, type Rules } from '../test/simulation/plan.js';
+import { cutPlan, drawPlan, RULES, type Plan, type Rules } from '../test/simulation/plan.js';
 
 const { values } = parseArgs({
   options: {
@@ -42,8 +42,9 @@ function whole(name: string, text: string): number {
 }
 
 function rulesOf(text: string): Rules {
-  if (text !== '1' && text !== '2' && text !== '3' && text !== '4') throw new Error('--rules must be 1, 2, 3 or 4');
-  return Number(text) as Rules;
+  const found = RULES.find((rules) => String(rules) === text);
+  if (found === undefined) throw new Error(`--rules must be one of ${RULES.join(', ')}`);
+  return found;
 }
 
 const write = (line: string): void => void process.stdout.write(`${line}\n`);

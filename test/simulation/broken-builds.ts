@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ServerResponse } from 'node:http';
 import type { Hex } from '../../core/types.js';
 import type { World } from './world.js';
 
@@ -5,15 +7,19 @@ import type { World } from './world.js';
 export interface BrokenBuild {
   /** The invariant that must notice. */
   readonly breaks: string;
-  readonly begin: (world: World) => Promise<void>;
+  /** Returns what ends it; null where it changes nothing but the world of the run. */
+  readonly begin: (world: World) => Promise<Undo | null>;
 }
+
+export type Undo = () => void;
 
 /** A gateway that writes something else than it should: a trigger changes the row on its way. */
 const inDatabase =
   (table: string, when: string, body: string) =>
-  async ({ gate }: World): Promise<void> => {
+  async ({ gate }: World): Promise<null> => {
     await gate.read(`create function sabotage() returns trigger language plpgsql as $$ begin ${body} end $$`);
     await gate.read(`create trigger sabotage ${when} on ${table} for each row execute function sabotage()`);
+    return null;
   };
 
 export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
@@ -135,6 +141,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
        end if; return new;`,
     ),
   },
+  'cancel removes nothing': { breaks: 'every level is listed under its order', begin: cancelNothing },
   'message without a row': {
     breaks: 'streams equal the journal',
     begin: inDatabase(
@@ -148,7 +155,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     breaks: 'nothing unhandled',
     begin({ scheduler }) {
       scheduler.lane('world', 'sabotage').post(30_000, 'rejection', () => void Promise.reject(new Error('left alone')));
-      return Promise.resolve();
+      return Promise.resolve(null);
     },
   },
 };
@@ -156,7 +163,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
 const EVERY = 3;
 
 /** A relayer that signs the same call again with its next nonce. */
-function sendTwice({ venue }: World): Promise<void> {
+function sendTwice({ venue }: World): Promise<null> {
   const [chain] = venue.sandbox.chains;
   const { relayer } = venue.sandbox.controls.accounts;
   let sent = 0;
@@ -180,5 +187,34 @@ function sendTwice({ venue }: World): Promise<void> {
       await chain.node.request('eth_sendRawTransaction', [again]);
     })().catch(() => undefined);
   });
-  return Promise.resolve();
+  return Promise.resolve(null);
+}
+
+const LEFT_UNDONE = 'left undone';
+const SUCCESS = '"success"';
+
+/** A facade that answers every cancel with success: its transaction is never sent. */
+async function cancelNothing(world: World): Promise<Undo> {
+  await inDatabase(
+    'relay_jobs',
+    'before insert',
+    `if new.context ->> 'kind' = 'cancel' then
+       new.state := 'refused'; new.is_over := true; new.refusal := 'policy'; new.note := '${LEFT_UNDONE}';
+     end if; return new;`,
+  )(world);
+  const refused = new RegExp(`\\{"error":"[^"]*${LEFT_UNDONE}[^"]*"\\}`, 'g');
+  const onRequest = (message: unknown): void => {
+    const { response } = message as { readonly response: ServerResponse };
+    const end = response.end.bind(response) as (body?: unknown) => ServerResponse;
+    // Its length was sent before.
+    const answer = (body?: unknown): ServerResponse =>
+      end(
+        typeof body === 'string' && body.includes('"type":"cancel"') ? body.replace(refused, (text) => SUCCESS.padEnd(text.length)) : body,
+      );
+    response.end = answer as typeof response.end;
+  };
+  subscribe('http.server.request.start', onRequest);
+  return () => {
+    unsubscribe('http.server.request.start', onRequest);
+  };
 }

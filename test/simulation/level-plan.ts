@@ -13,6 +13,10 @@ export interface LevelTerms {
   readonly name: 'oid' | 'cloid';
   /** The bot does not wait for the answer to what it did before. */
   readonly isAtOnce: boolean;
+  /** By the fifth rules: a change keeps the cloid of the order. */
+  readonly keepsCloid?: boolean;
+  /** By the fifth rules: an order that rests is so near to the price that a price gap fills it. */
+  readonly isNear?: boolean;
 }
 
 const OPENING = 'open-same-side';
@@ -21,8 +25,11 @@ const KINDS = [
   ...['set-level', 'set-level', 'set-level', 'set-level', 'change-level', 'change-level', 'cancel-level', 'cancel-level', 'list-levels'],
   ...['open-with-levels', OPENING, 'close-oldest', 'take-margin'],
 ] as const;
+/** By the fifth rules also orders that rest with a take profit and a stop loss. */
+const KINDS_WITH_RESTING = [...KINDS, 'rest-with-levels', 'rest-with-levels', 'rest-with-levels', 'change-rest', 'cancel-rest'] as const;
 /** Of the trader's own wallet, by the native API. */
 const WALLET_KINDS = ['guard', 'guard', 'guard', 'amend', 'cancel'] as const;
+const WALLET_KINDS_WITH_RESTING = [...WALLET_KINDS, 'rest', 'rest'] as const;
 const WALLET_SHARE = 0.25;
 
 const DISTANCES = [0.03, 0.03, 0.03, 0.045, 0.045] as const;
@@ -40,9 +47,11 @@ export interface LevelBots {
   /** Index of its trader's wallet among the bots of the native API. */
   readonly wallet: number;
   readonly busyMs: number;
+  /** Some orders rest with levels, and some changes keep the cloid. */
+  readonly hasResting: boolean;
 }
 
-export function drawLevelActions(random: Random, { bot, wallet, busyMs }: LevelBots): ClientAction[] {
+export function drawLevelActions(random: Random, { bot, wallet, busyMs, hasResting }: LevelBots): ClientAction[] {
   const isBuy = random.chance(0.5);
   const openings = random.int(2, 3);
   const count = random.int(5, 9);
@@ -63,6 +72,7 @@ export function drawLevelActions(random: Random, { bot, wallet, busyMs }: LevelB
       grouping: random.chance(0.3) ? 'positionTpsl' : 'na',
       name: random.chance(0.5) ? 'oid' : 'cloid',
       isAtOnce: kind !== OPENING && random.chance(AT_ONCE_SHARE),
+      ...(hasResting && { keepsCloid: random.chance(0.5), isNear: random.chance(0.5) }),
     },
   });
   const actions: ClientAction[] = [];
@@ -72,7 +82,8 @@ export function drawLevelActions(random: Random, { bot, wallet, busyMs }: LevelB
   }
   for (let turn = 0; turn < count; turn += 1) {
     const isWallet = random.chance(WALLET_SHARE);
-    actions.push(isWallet ? action(random.pick(WALLET_KINDS), 'native') : action(random.pick(KINDS)));
+    const [ofWallet, ofBot] = hasResting ? [WALLET_KINDS_WITH_RESTING, KINDS_WITH_RESTING] : [WALLET_KINDS, KINDS];
+    actions.push(isWallet ? action(random.pick(ofWallet), 'native') : action(random.pick(ofBot)));
     at += random.int(0, MOST_GAP_MS);
   }
   return actions.filter((each) => each.at < busyMs);

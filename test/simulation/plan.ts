@@ -1,5 +1,5 @@
 import { createRandom, type Random } from '../fuzz/random.js';
-import { drawGroup, drawAimedFault, type GroupAction } from './faults/fault-groups.js';
+import { aimedPairs, drawAimedFault, drawGroup, drawSureFault, type GroupAction } from './faults/fault-groups.js';
 import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
 import { drawLevelActions, type LevelTerms } from './level-plan.js';
 
@@ -15,6 +15,7 @@ export const STREAMS = {
   second: 8,
   third: 9,
   fourth: 10,
+  fifth: 11,
 } as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
@@ -94,7 +95,8 @@ export function cutPlan({ seed, faults, actions, ...options }: Cutting): Plan {
   };
 }
 
-export type Rules = 1 | 2 | 3 | 4;
+export const RULES = [1, 2, 3, 4, 5] as const;
+export type Rules = (typeof RULES)[number];
 
 export interface PlanOptions {
   /** Absent: drawn. */
@@ -107,7 +109,7 @@ export interface PlanOptions {
 }
 
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 4 } = options;
+  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 5 } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -140,9 +142,12 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
     faults: faults.sort((a, b) => a.at - b.at),
   };
   const second = rules === 1 ? plan : drawSecond(plan, createRandom(seed, STREAMS.second));
-  const third = rules < 3 ? second : drawThird(second, createRandom(seed, STREAMS.third));
-  const drawnOn = rules < 4 ? third : drawFourth(third, createRandom(seed, STREAMS.fourth));
-  return areFaultsOff ? { ...drawnOn, faults: [] } : drawnOn;
+  const randomThird = createRandom(seed, STREAMS.third);
+  const isGroup = randomThird.chance(GROUP_SHARE);
+  const third = rules < 3 ? second : rules < 5 || isGroup ? drawThird(second, randomThird, isGroup) : second;
+  const fourth = rules < 4 ? third : drawFourth(third, createRandom(seed, STREAMS.fourth));
+  const fifth = rules < 5 ? fourth : drawFifth(fourth, createRandom(seed, STREAMS.fifth), isGroup);
+  return areFaultsOff ? { ...fifth, faults: [] } : fifth;
 }
 
 /** What the second rules add, from numbers of its own: the rest of the plan stays as the first rules draw it. */
@@ -162,15 +167,16 @@ function drawSecond(plan: Plan, random: Random): Plan {
 const GROUP_SHARE = 0.4;
 const LEFT_BESIDE_GROUP = 2;
 const LEFT_BESIDE_AIMED = 4;
+/** By the fifth rules, a group and an aimed fault. */
+const LEFT_BESIDE_BOTH = 1;
 /** The first bot may have the second wallet. */
 const GROUP_BOTS = { facade: [1, 2], native: [0, 1] } as const;
 
 /** What the third rules add, again from numbers of its own. Some of the faults drawn before are left out for it. */
-function drawThird(plan: Plan, random: Random): Plan {
-  const isGroup = random.chance(GROUP_SHARE);
+function drawThird(plan: Plan, random: Random, isGroup: boolean): Plan {
   const { at, faults, actions, replicas } = (isGroup ? drawGroup : drawAimedFault)(random, plan);
   const asked = actions.map((groupAction, turn) => clientActionOf(groupAction, at, turn, random));
-  const left = plan.faults.slice(0, isGroup ? LEFT_BESIDE_GROUP : LEFT_BESIDE_AIMED);
+  const left = plan.faults.slice(0, !isGroup ? LEFT_BESIDE_AIMED : plan.options.rules < 5 ? LEFT_BESIDE_GROUP : LEFT_BESIDE_BOTH);
   const all = [...left, ...faults].sort((a, b) => a.at - b.at);
   return {
     ...plan,
@@ -194,12 +200,17 @@ const LEAST_DAILY_TRANSACTIONS = 5;
 
 /**
  * What the fourth rules add: one bot of the facade builds a position of several trades, and sets, changes and cancels take profits and stop
- * losses on it; the trader's own wallet does so too. These actions take the place of what that bot would do by the other rules.
+ * losses on it; the trader's own wallet does so too. By the fifth rules they do so on orders that rest as well. These actions take the place of what that bot would do by the other rules.
  */
 function drawFourth(plan: Plan, random: Random): Plan {
   if (plan.dailyBudget !== 'unlimited' || !random.chance(LEVEL_SHARE)) return plan;
   const others = plan.actions.filter(({ api, bot }) => api !== 'facade' || bot !== LEVEL_BOT);
-  const drawn = drawLevelActions(random, { bot: LEVEL_BOT, wallet: BOTS.native + LEVEL_BOT, busyMs: plan.busyMs });
+  const drawn = drawLevelActions(random, {
+    bot: LEVEL_BOT,
+    wallet: BOTS.native + LEVEL_BOT,
+    busyMs: plan.busyMs,
+    hasResting: plan.options.rules >= 5,
+  });
   return {
     ...plan,
     dailyTransactions: Math.max(plan.dailyTransactions, LEAST_DAILY_TRANSACTIONS),
@@ -209,6 +220,51 @@ function drawFourth(plan: Plan, random: Random): Plan {
 
 /** As many as by the third rules. */
 const MOST_WITH_LEVELS = MOST_ACTIONS + 3;
+
+/** Of the faults drawn before: two or one that are aimed take the place of the others. */
+const LEFT_BESIDE_SURE = 2;
+/** Milliseconds in which the aimed faults begin to wait, one after the other: each has time left to meet its state. */
+const SURE_TIMES = [
+  [1_500, 9_000],
+  [19_000, 27_000],
+] as const;
+
+/**
+ * What the fifth rules add: every plan has faults that are aimed at a state of a lane, two or, beside a group, one. Kind and state follow
+ * from the seed, so that as many seeds in a row as there are pairs aim at each of them.
+ */
+function drawFifth(plan: Plan, random: Random, isGroup: boolean): Plan {
+  const pairs = aimedPairs(plan.seed).slice(0, isGroup ? 1 : SURE_TIMES.length);
+  const drawn = pairs.map((pair, turn) => {
+    const [from, to] = (isGroup ? random.pick(SURE_TIMES) : SURE_TIMES[turn]) ?? SURE_TIMES[0];
+    // A short plan has both in its shorter time.
+    const scale = plan.busyMs / (RUN_MS * BUSY_SHARE);
+    return drawSureFault(random, plan, { pair, at: Math.round(random.int(from, to) * scale) });
+  });
+  const asked = drawn
+    .flatMap(({ at, actions }) => actions.map((each) => ({ ...sureActionOf(each, random), at: at + each.inMs })))
+    .filter(({ at }) => at <= plan.busyMs);
+  const faults = [...(isGroup ? plan.faults : plan.faults.slice(0, LEFT_BESIDE_SURE)), ...drawn.flatMap((each) => each.faults)];
+  const withLevels = plan.actions.filter(({ level }) => level !== undefined);
+  const others = plan.actions.filter(({ level }) => level === undefined);
+  const room = MOST_WITH_LEVELS - withLevels.length - asked.length;
+  return {
+    ...plan,
+    wallets: faults.some(({ kind }) => kind === 'operator-rotates') ? 2 : plan.wallets,
+    actions: [...others.slice(0, room), ...withLevels, ...asked].sort((a, b) => a.at - b.at),
+    faults: faults.sort((a, b) => a.at - b.at),
+  };
+}
+
+/** The last trader has a position from the start: take profits and stop losses are sent for it even where the day's openings are used up. */
+const sureActionOf = ({ api, kind }: GroupAction, random: Random): Omit<ClientAction, 'at'> => ({
+  api,
+  bot: kind === 'guard' ? BOTS.facade - 1 : BOTS.facade - 2,
+  kind,
+  isBuy: random.chance(0.5),
+  size: `0.0${random.int(1, 9)}`,
+  choice: random.fraction(),
+});
 
 function clientActionOf({ inMs, api, kind }: GroupAction, at: number, turn: number, random: Random): ClientAction {
   const [first, second] = GROUP_BOTS[api];

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describeCoverage } from './coverage.js';
-import type { Rules } from './plan.js';
+import { drawPlan, type Rules } from './plan.js';
 
 /** One line of a record file: what the runs of one seed showed. */
 export interface RunRecord {
@@ -28,5 +28,26 @@ export function describeRecords(records: readonly RunRecord[]): string[] {
     for (const [row, times] of Object.entries(record.reached)) reached.set(row, (reached.get(row) ?? 0) + times);
   const sum = (field: 'runs' | 'failed'): number => records.reduce((total, record) => total + record[field], 0);
   const seeds = new Set(records.map(({ seed }) => seed));
-  return [`${seeds.size} seeds, ${sum('runs')} runs, ${sum('failed')} failed`, ...describeCoverage(reached)];
+  return [`${seeds.size} seeds, ${sum('runs')} runs, ${sum('failed')} failed`, ...describeAims(records), ...describeCoverage(reached)];
+}
+
+/** How many of the aimed faults met the state that they were aimed at, and which did not. Draws the plans of all seeds again. */
+function describeAims(records: readonly RunRecord[]): string[] {
+  const missed = new Map<string, number[]>();
+  let aimed = 0;
+  for (const { seed, rules, runs, reached } of records) {
+    if (runs === 0) continue;
+    for (const { kind, when, isAimed } of drawPlan(seed, { rules }).faults) {
+      if (isAimed !== true) continue;
+      aimed += 1;
+      const row = `fault ${kind} ${when}`;
+      if (reached[row] === undefined) missed.set(row, [...(missed.get(row) ?? []), seed]);
+    }
+  }
+  if (aimed === 0) return [];
+  const misses = [...missed.values()].flat().length;
+  return [
+    `${aimed - misses} of ${aimed} aimed faults met their state`,
+    ...[...missed].sort().map(([row, seeds]) => `  missed: ${row.padEnd(40)} by seeds ${seeds.join(', ')}`),
+  ];
 }

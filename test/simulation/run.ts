@@ -8,6 +8,7 @@ import { createFacadeBot, type FacadeBot } from './clients/facade-bot.js';
 import { createNativeBot, type NativeBot } from './clients/native-bot.js';
 import { followStream, type StreamFollower } from './clients/stream-follower.js';
 import { createClientRecord, START_PRICE, type ClientRecord, type Surroundings } from './clients/surroundings.js';
+import type { BrokenBuild, Undo } from './broken-builds.js';
 import type { SimulationServer } from './database-server.js';
 import { BOT_KEYS, prepareChain, SECOND_WALLET } from './equipped-chain.js';
 import { jobTransitions, watchOrderMachine } from './coverage.js';
@@ -41,7 +42,7 @@ export interface RunOptions {
   readonly plan: Plan;
   readonly onLine?: (line: string) => void;
   /** Called with the world before anything happens: a build that is broken on purpose. */
-  readonly sabotage?: (world: World) => Promise<void>;
+  readonly sabotage?: BrokenBuild['begin'];
 }
 
 const VARIABLES = {
@@ -86,8 +87,9 @@ async function runWatched({ server, plan, onLine, sabotage }: RunOptions, unhand
     ...(onLine && { onLine }),
   });
   const orders = watchOrderMachine();
+  let mend: Undo | null = null;
   try {
-    if (sabotage) await world.scheduler.drive(sabotage(world));
+    if (sabotage) mend = await world.scheduler.drive(sabotage(world));
     const { scheduler } = world;
     const bots = await scheduler.drive(prepareBots(world, plan));
     const from = scheduler.now();
@@ -122,6 +124,7 @@ async function runWatched({ server, plan, onLine, sabotage }: RunOptions, unhand
     };
   } finally {
     await world.close();
+    mend?.();
     orders.stop();
   }
 }
@@ -243,7 +246,7 @@ async function act({ api, bot, kind, isBuy, size, choice, level }: ClientAction,
   const copies = kind === 'open-copies' ? COPIES : 1;
   if (api === 'native') {
     const native = bots.native[bot];
-    if (kind === 'rest') return native?.rest({ isLong: isBuy, size, price });
+    if (kind === 'rest') return native?.rest({ isLong: isBuy, size, price, ...(level && { levels: level.distance }) });
     if (kind === 'cancel') return native?.cancel(choose);
     if (kind === 'close' || kind === 'close-twice') return native?.close(choose, times);
     if (kind === 'guard') return native?.guard(choose, guard);
@@ -274,6 +277,9 @@ type LevelAction = Pick<ClientAction, 'kind' | 'isBuy' | 'size'> & {
 async function actOnLevels(bot: FacadeBot, { kind, isBuy, size, level, choose }: LevelAction): Promise<void> {
   if (kind === 'open-same-side') return bot.openSameSide({ isBuy, size });
   if (kind === 'open-with-levels') return bot.openWithLevels({ isBuy, size, distance: level.distance });
+  if (kind === 'rest-with-levels') return bot.restWithLevels({ isBuy, size, terms: level });
+  if (kind === 'change-rest') return bot.changeRest(level, choose);
+  if (kind === 'cancel-rest') return bot.cancelRest(level, choose);
   if (kind === 'set-level') return bot.setLevel(level, choose);
   if (kind === 'change-level') return bot.changeLevel(level, choose);
   if (kind === 'cancel-level') return bot.cancelLevel(level, choose);

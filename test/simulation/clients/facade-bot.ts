@@ -35,8 +35,8 @@ export interface FacadeCalls {
   readonly position: () => Promise<number>;
   /** One request for each of the orders, in their order. */
   readonly place: (kind: string, orders: readonly Record<string, unknown>[], options?: PlaceOptions) => Promise<ClientRequest[]>;
-  /** Replaces an order, under a new cloid. */
-  readonly change: (of: ClientRequest, oid: number | string, to: Record<string, unknown>) => Promise<ClientRequest>;
+  /** Replaces an order, under a new cloid or the one it has. */
+  readonly change: (of: ClientRequest, oid: number | string, to: Record<string, unknown>, keepsCloid?: boolean) => Promise<ClientRequest>;
   readonly cancel: (of: ClientRequest, oid: number | string) => Promise<void>;
   /** Millionths of a dollar, for the trades of its position. */
   readonly changeMargin: (by: number) => Promise<void>;
@@ -201,11 +201,14 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     record.cancels.push({ of, by: null, askedAt, status: wordOf(answer, 0) });
   };
 
-  const change: FacadeCalls['change'] = async (of, oid, to) => {
+  const change: FacadeCalls['change'] = async (of, oid, to, keepsCloid = false) => {
     const askedAt = clock.now();
-    const by = newRequest('change');
+    const by = keepsCloid
+      ? record.request({ client: name, api: 'facade', trader: of.trader, id: of.id, kind: 'change' })
+      : newRequest('change');
     const answer = await act({ type: 'batchModify', modifies: [{ oid, order: order({ ...to, c: by.id }) }] }, 'change');
-    if (!note(by, answer)) await lookUp(by);
+    // A cloid that was kept may name either order.
+    if (!note(by, answer) && !keepsCloid) await lookUp(by);
     const word = wordOf(answer, 0);
     record.cancels.push({ of, by, askedAt, status: word === 'resting' ? 'success' : word });
     return by;

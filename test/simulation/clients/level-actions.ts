@@ -1,12 +1,17 @@
 import type { LevelTerms } from '../level-plan.js';
 import { LIMIT, type FacadeCalls } from './facade-bot.js';
-import { levelPrice, type ClientRequest } from './surroundings.js';
+import { levelPrice, START_PRICE, type ClientRequest } from './surroundings.js';
 
 /** What a bot of the facade does with take profits and stop losses of a position that consists of several trades. */
 export interface LevelActions {
   openSameSide(options: { readonly isBuy: boolean; readonly size: string }): Promise<void>;
   /** An opening with a take profit and a stop loss. */
   openWithLevels(options: { readonly isBuy: boolean; readonly size: string; readonly distance: number }): Promise<void>;
+  /** An order that rests, with a take profit and a stop loss. */
+  restWithLevels(options: { readonly isBuy: boolean; readonly size: string; readonly terms: LevelTerms }): Promise<void>;
+  /** Gives one of these orders another price: its take profit and stop loss end. */
+  changeRest(terms: LevelTerms, choose: (count: number) => number): Promise<void>;
+  cancelRest(terms: LevelTerms, choose: (count: number) => number): Promise<void>;
   setLevel(terms: LevelTerms, choose: (count: number) => number): Promise<void>;
   /** Replaces one of its levels, which may be over, by one with these terms. */
   changeLevel(terms: LevelTerms, choose: (count: number) => number): Promise<void>;
@@ -21,16 +26,29 @@ export interface LevelActions {
 interface Level {
   readonly request: ClientRequest;
   readonly tpsl: LevelTerms['tpsl'];
+  /** The order that rests, or rested, with it. */
+  readonly parent?: Resting;
+}
+
+interface Resting {
+  readonly request: ClientRequest;
+  readonly isBuy: boolean;
+  readonly size: string;
+  readonly price: number;
 }
 
 /** Smaller than any trade: the answer names the sizes of the oldest trades. */
 const TOO_SMALL = '0.0001';
 const SIZES = /the sizes that do are ([\d., ]+)\./;
+/** Shares of the start price between that price and an order that rests. */
+const FAR = 0.15;
+const NEAR = 0.012;
 /** Millionths of a dollar. */
 const MARGIN = 5_000_000;
 
 export function createLevelActions({ info, position, place, change, cancel, changeMargin }: FacadeCalls): LevelActions {
   const levels: Level[] = [];
+  const resting: Resting[] = [];
 
   const chosenOf = (choose: (count: number) => number): Level | undefined => levels[choose(levels.length)];
 
@@ -67,7 +85,46 @@ export function createLevelActions({ info, position, place, change, cancel, chan
     t: { limit: { tif: 'Ioc' } },
   });
 
+  const restOf = ({ isBuy, size, price }: Pick<Resting, 'isBuy' | 'size' | 'price'>) => ({
+    b: isBuy,
+    p: String(price),
+    s: size,
+    r: false,
+    t: { limit: { tif: 'Gtc' } },
+  });
+
+  const childOf = (
+    { isBuy, size, price }: Pick<Resting, 'isBuy' | 'size' | 'price'>,
+    { tpsl, distance }: Pick<LevelTerms, 'tpsl' | 'distance'>,
+  ) => {
+    const triggerPx = String(Math.round(price * ((tpsl === 'tp') === isBuy ? 1 + distance : 1 - distance)));
+    return { b: !isBuy, p: isBuy ? LIMIT.sell : LIMIT.buy, s: size, r: true, t: { trigger: { isMarket: true, triggerPx, tpsl } } };
+  };
+
   return {
+    async restWithLevels({ isBuy, size, terms }) {
+      const away = terms.isNear === true ? NEAR : FAR;
+      const price = Math.round(START_PRICE * (isBuy ? 1 - away : 1 + away));
+      const rests = { isBuy, size, price };
+      const kinds = ['tp', 'sl'] as const;
+      const children = kinds.map((tpsl) => childOf(rests, { ...terms, tpsl }));
+      const [request, ...requests] = await place('level', [restOf(rests), ...children], { grouping: 'normalTpsl' });
+      if (request === undefined) return;
+      const parent = { ...rests, request };
+      resting.push(parent);
+      for (const [at, child] of requests.entries()) levels.push({ request: child, tpsl: kinds[at] ?? 'sl', parent });
+    },
+    async changeRest({ name, keepsCloid, isNear }, choose) {
+      const chosen = resting[choose(resting.length)];
+      if (chosen === undefined) return;
+      const price = Math.round(chosen.price * (isNear === true ? 1.001 : 0.999));
+      const request = await change(chosen.request, nameOf(chosen.request, name), restOf({ ...chosen, price }), keepsCloid);
+      resting.push({ ...chosen, price, request });
+    },
+    async cancelRest({ name }, choose) {
+      const chosen = resting[choose(resting.length)];
+      if (chosen !== undefined) await cancel(chosen.request, nameOf(chosen.request, name));
+    },
     async openSameSide({ isBuy, size }) {
       const held = await position();
       await place('open', [opening({ isBuy: held === 0 ? isBuy : held > 0, size })]);
@@ -89,10 +146,13 @@ export function createLevelActions({ info, position, place, change, cancel, chan
     },
     async changeLevel(terms, choose) {
       const [chosen, held] = [chosenOf(choose), await position()];
-      if (chosen === undefined || held === 0) return;
-      const { request, tpsl } = chosen;
-      const size = await sizeOf(held, { ...terms, tpsl }, choose);
-      levels.push({ request: await change(request, nameOf(request, terms.name), orderOf(held, size, { ...terms, tpsl })), tpsl });
+      if (chosen === undefined || (held === 0 && chosen.parent === undefined)) return;
+      const { request, tpsl, parent } = chosen;
+      const named = nameOf(request, terms.name);
+      const to = parent
+        ? childOf(parent, { ...terms, tpsl })
+        : orderOf(held, await sizeOf(held, { ...terms, tpsl }, choose), { ...terms, tpsl });
+      levels.push({ ...chosen, request: await change(request, named, to, terms.keepsCloid) });
     },
     async cancelLevel({ name }, choose) {
       const chosen = chosenOf(choose);

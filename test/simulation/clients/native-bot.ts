@@ -20,7 +20,14 @@ export interface NativeBot {
   amend(choose: (count: number) => number, price: (isLong: boolean) => string, distance?: number | null): Promise<void>;
   /** Gives its newest order that rests a stop loss, which the contract changes in place. */
   protect(): Promise<void>;
-  rest(options: { readonly isLong: boolean; readonly size: string; readonly price: string; readonly fate?: Fate }): Promise<void>;
+  /** `levels`: how far a take profit and a stop loss are from its price, as a share of it. */
+  rest(options: {
+    readonly isLong: boolean;
+    readonly size: string;
+    readonly price: string;
+    readonly levels?: number;
+    readonly fate?: Fate;
+  }): Promise<void>;
   cancel(choose: (count: number) => number): Promise<void>;
   close(choose: (count: number) => number, times: number): Promise<void>;
 }
@@ -209,8 +216,17 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
       const answer = await call('updateOrder', 'PATCH', `/orders/${chosen.id}`, { sl });
       await send(note(chosen.request, answer).transaction, undefined);
     },
-    async rest({ isLong, size, price, fate }) {
-      const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'limit', size, price, leverage: '10' };
+    async rest({ isLong, size, price, levels, fate }) {
+      const at = (share: number): string => String(Math.round(Number(price) * (isLong ? 1 + share : 1 - share)));
+      const order = {
+        market: 'BTC/USD',
+        side: isLong ? 'long' : 'short',
+        type: 'limit',
+        size,
+        price,
+        leverage: '10',
+        ...(levels && { tp: at(levels), sl: at(-levels) }),
+      };
       const { request, id } = await place('rest', order, 1, fate);
       if (id !== null) resting.push({ request, id, isLong, price });
     },

@@ -1,5 +1,16 @@
 import type { Random } from '../../fuzz/random.js';
-import { AWAITED, CAUSES, DRAWN_LATER, drawFaultOf, FAULT_KINDS, type Bounds, type Fault, type FaultKind } from './fault-table.js';
+import {
+  AWAITED,
+  CAUSES,
+  DRAWN_LATER,
+  drawFaultOf,
+  FAULT_KINDS,
+  LANE_STATES,
+  type Bounds,
+  type Fault,
+  type FaultKind,
+  type LaneState,
+} from './fault-table.js';
 
 /** A fault of a group: what is not said is drawn. */
 interface Member extends Partial<Pick<Fault, 'when' | 'afterMs' | 'forMs' | 'amount' | 'isHarsh'>> {
@@ -179,4 +190,54 @@ export function drawAimedFault(random: Random, bounds: Bounds): DrawnGroup {
           bounds.replicas,
         );
   return { at, faults: [fault, ...causes], actions: [order(), order(2_500)], replicas: bounds.replicas };
+}
+
+/** A fault kind, and the state of a lane that it shall meet. */
+export interface AimedPair {
+  readonly kind: FaultKind;
+  readonly when: LaneState;
+}
+
+export const PAIRS: readonly AimedPair[] = FAULT_KINDS.flatMap((kind) => LANE_STATES.map((when) => ({ kind, when })));
+/** It has no factor in common with the number of pairs, so as many seeds in a row meet each once, and neighbours have other kinds. */
+const STRIDE = 101;
+
+/** The two pairs of a seed. */
+export const aimedPairs = (seed: number): readonly AimedPair[] =>
+  [0, Math.floor(PAIRS.length / 2)].flatMap((further) => PAIRS[(seed * STRIDE + further) % PAIRS.length] ?? []);
+
+/** What brings a lane into a state that seldom lasts, on every replica, in place of `CAUSES`: tied to the job that gets into it. */
+const SURE_CAUSES: Partial<Record<LaneState, Member>> = {
+  blocked: { kind: 'fee-spike', amount: 60, forMs: 9_000 },
+  unknown: { kind: 'rpc-answer-lost', when: 'assigned', forMs: 6_000, isHarsh: false, isEverywhere: true },
+};
+
+/** A fault of a given kind that waits until a lane is in a given state, with the cause of that state and orders that lead to it. */
+export function drawSureFault(random: Random, bounds: Bounds, { pair, at }: { readonly pair: AimedPair; readonly at: number }): DrawnGroup {
+  const fault: Fault = { ...drawFaultOf(pair.kind, random, bounds), ...pair, at, isAimed: true };
+  const { isEverywhere = false, ...cause } = SURE_CAUSES[pair.when] ?? { kind: null };
+  const causes =
+    cause.kind === null
+      ? []
+      : onReplicas(
+          {
+            ...drawFaultOf(cause.kind, random, bounds),
+            when: null,
+            ...cause,
+            at: Math.max(500, at - CAUSE_EARLIER_MS),
+            replica: isEverywhere ? null : 0,
+          },
+          bounds.replicas,
+        );
+  // Openings may be refused, and the position may be gone: either leads to a job.
+  const actions: readonly GroupAction[] =
+    pair.when === 'empty'
+      ? []
+      : [
+          { inMs: 100, api: 'facade', kind: 'guard' },
+          { inMs: 1_200, api: 'facade', kind: 'open' },
+          // The first jobs may be sent before the cause is noticed.
+          ...(cause.kind === null ? [] : [{ inMs: 3_500, api: 'facade', kind: 'guard' } as const]),
+        ];
+  return { at, faults: [fault, ...causes], actions, replicas: bounds.replicas };
 }

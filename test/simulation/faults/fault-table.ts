@@ -11,6 +11,8 @@ export interface Fault {
   readonly afterMs: number;
   /** It waits on while no lane is in that state: a statement may lead to several states. */
   readonly isSure?: boolean;
+  /** It waits on until a lane is in that state, `empty` too, and the fault can take effect. */
+  readonly isAimed?: boolean;
   readonly kind: FaultKind;
   readonly forMs: number;
   /** Index of the replica it concerns. */

@@ -36,6 +36,7 @@ type Undo = () => unknown;
 
 const USUAL_BASE_FEE_GWEI = 0.1;
 const CUT_EVERY_MS = 150;
+const LOOK_AGAIN_MS = 500;
 const START_PRICE = 60_000;
 
 export function injectFaults(
@@ -268,7 +269,10 @@ export function injectFaults(
     const now = scheduler.now();
     scheduler.note(`begin ${fault.kind} ${fault.replica} ${fault.amount}`);
     const undo = await BEGIN[fault.kind](fault);
-    if (undo === null) return;
+    if (undo === null) {
+      if (fault.isAimed === true) timers.schedule(LOOK_AGAIN_MS, 'fault', () => arm(fault));
+      return;
+    }
     applied.push(fault.kind);
     for (const state of states) met.push(`fault ${fault.kind} ${state}`);
     open.set(fault, undo);
@@ -281,20 +285,33 @@ export function injectFaults(
   const armed = new Set<Fault>();
   const beginArmed = async (fault: Fault, isLast = false): Promise<void> => {
     const states = await laneStates(world);
-    if (fault.isSure === true && !isLast && fault.when !== null && !states.includes(fault.when)) return;
+    const waitsOn = fault.isSure === true || fault.isAimed === true;
+    if (waitsOn && !isLast && fault.when !== null && !states.includes(fault.when)) return;
     armed.delete(fault);
     track(begin(fault, states));
   };
   gate.watchStates(async (state) => {
-    for (const fault of [...armed].filter(({ when }) => when === state)) {
+    for (const fault of [...armed].filter(({ when, isAimed }) => when === state || isAimed === true)) {
       if (fault.afterMs === 0) await beginArmed(fault);
       else timers.schedule(fault.afterMs, 'fault', () => (armed.has(fault) ? beginArmed(fault) : undefined));
     }
   });
+  /** Jobs end without a statement that is watched. */
+  const lookAgain = (fault: Fault): void =>
+    void timers.schedule(LOOK_AGAIN_MS, 'fault', async () => {
+      if (!armed.has(fault)) return;
+      await beginArmed(fault);
+      if (armed.has(fault)) lookAgain(fault);
+    });
+  function arm(fault: Fault): void {
+    if (scheduler.now() >= from + plan.busyMs) return;
+    armed.add(fault);
+    if (fault.isAimed === true) lookAgain(fault);
+  }
   for (const fault of plan.faults)
     timers.schedule(fault.at, 'fault', () => {
       if (fault.when === null) return beginArmed(fault);
-      armed.add(fault);
+      arm(fault);
       timers.schedule(from + plan.busyMs - scheduler.now(), 'fault', () => (armed.has(fault) ? beginArmed(fault, true) : undefined));
       return undefined;
     });

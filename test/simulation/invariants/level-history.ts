@@ -6,7 +6,7 @@ import { SLUG, type Evidence } from './evidence.js';
 
 /** Who set the take profits and stop losses of a trader's trades, from the logs of the chain as it is, and not from what the index stored. */
 export interface LevelHistory {
-  /** Those on open trades. */
+  /** Those on open trades, and those of orders that rest. */
   readonly levels: readonly ChainLevel[];
   /** Bots' orders whose level closed a trade. */
   readonly filled: ReadonlySet<string>;
@@ -50,11 +50,21 @@ const SETTERS = `
   join exchange_orders o on o.chain = job.chain and o.action = job.parent and o.item = (job.context ->> 'item')::integer
   where job.trader = $1 and job.context ->> 'kind' in ('order', 'child') and o.manner = 'protection'`;
 
+/** A change of one that rested with its order counts once it is in a block. */
+const IS_MADE = `not exists (select from relay_jobs job where job.chain = o.chain and job.parent = o.action and job.context ->> 'kind' = 'child'
+  and (job.context ->> 'item')::integer = o.item and job.state <> 'mined')`;
+
 /** Take profits and stop losses that came with an opening, by the trade that it became. */
 const CHILDREN = `
   select o.oid::text, o.terms -> 'order' -> 'style' ->> 'tpsl' as kind, parent.state -> 'fill' ->> 'tradeIndex' as index
   from exchange_orders o join orders parent on parent.id = o.parent_order
-  where o.trader = $1 and parent.state -> 'fill' ->> 'tradeIndex' is not null order by o.oid desc`;
+  where o.trader = $1 and parent.state -> 'fill' ->> 'tradeIndex' is not null and ${IS_MADE} order by o.oid desc`;
+
+/** Those that came with an order that rests, by its index. */
+const RESTING_CHILDREN = `
+  select o.oid::text, o.terms -> 'order' -> 'style' ->> 'tpsl' as kind, substring(parent.order_key from '^resting:(.*)$') as index
+  from exchange_orders o join orders parent on parent.id = o.parent_order
+  where o.trader = $1 and parent.status = 'open' and parent.order_key like 'resting:%' and ${IS_MADE} order by o.oid desc`;
 
 export async function levelHistory({ world, bots }: Evidence, trader: string, privateKey: Hex): Promise<LevelHistory> {
   const [chain] = world.venue.sandbox.controls.chains;
@@ -63,6 +73,7 @@ export async function levelHistory({ world, bots }: Evidence, trader: string, pr
     (await world.gate.read<{ hash: string; oid: string }>(SETTERS, [trader])).map(({ hash, oid }) => [hash.toLowerCase(), oid]),
   );
   const children = await world.gate.read<{ oid: string; kind: Kind; index: string }>(CHILDREN, [trader]);
+  const resting = await world.gate.read<{ oid: string; kind: Kind; index: string }>(RESTING_CHILDREN, [trader]);
   const held = new Map<string, Held>();
   const filled = new Set<string>();
   const setIn = new Map<string, bigint>();
@@ -101,7 +112,8 @@ export async function levelHistory({ world, bots }: Evidence, trader: string, pr
       if (owner !== null) filled.add(owner);
     }
   }
-  const trades = (await chainTrader(chain, privateKey).trades()).filter(({ tradeType }) => tradeType === 0);
+  const all = await chainTrader(chain, privateKey).trades();
+  const trades = all.filter(({ tradeType }) => tradeType === 0);
   const levels = trades.flatMap((trade) =>
     (['tp', 'sl'] as const).flatMap((kind): ChainLevel[] => {
       const { index } = trade;
@@ -112,7 +124,15 @@ export async function levelHistory({ world, bots }: Evidence, trader: string, pr
       return trade[kind] === 0n ? [] : [{ index, kind, price: trade[kind], owner: known?.owner ?? null, trade }];
     }),
   );
-  return { levels, filled, setIn };
+  const waiting = all
+    .filter(({ tradeType }) => tradeType !== 0)
+    .flatMap((trade) =>
+      (['tp', 'sl'] as const).flatMap((kind): ChainLevel[] => {
+        const owner = resting.find((each) => each.kind === kind && Number(each.index) === trade.index)?.oid ?? null;
+        return trade[kind] === 0n ? [] : [{ index: trade.index, kind, price: trade[kind], owner, trade }];
+      }),
+    );
+  return { levels: [...levels, ...waiting], filled, setIn };
 }
 
 type Request = (method: string, params: readonly unknown[]) => Promise<unknown>;
@@ -140,7 +160,7 @@ export async function timeOfBlock({ world }: Evidence, block: bigint): Promise<n
 export interface LevelRow {
   readonly oid: string;
   readonly cloid: string | null;
-  /** It came with an opening that may still be executed: it is open without a trade. */
+  /** It came with an opening that is not on chain yet: it is open without a level there. */
   readonly is_waiting: boolean;
   /** The states of its transactions, for a violation. */
   readonly steps: string | null;
@@ -149,7 +169,7 @@ export interface LevelRow {
 /** The orders of bots that are levels and nothing else. */
 export const levelRows = ({ world }: Evidence, trader: string): Promise<LevelRow[]> =>
   world.gate.read<LevelRow>(
-    `select oid::text, cloid, exists (select from orders where orders.id = o.parent_order and orders.is_live) as is_waiting, (
+    `select oid::text, cloid, exists (select from orders where orders.id = o.parent_order and orders.is_live and orders.status <> 'open') as is_waiting, (
        select string_agg(job.id || ': ' || (
          select string_agg(after, ' ' order by seq) from seen_transitions where seen_transitions.id = job.id), '; ' order by job.id)
        from relay_jobs job where job.parent = o.action and (job.context ->> 'item')::integer = o.item) as steps

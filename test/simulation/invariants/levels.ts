@@ -12,6 +12,8 @@ interface Listed {
   readonly triggerPx: string;
   readonly isTrigger: boolean;
   readonly reduceOnly: boolean;
+  /** The take profit and the stop loss of an order that rests: `openOrders` lists them after it. */
+  readonly children?: readonly Listed[];
 }
 
 /** What a facade says about the levels of one trader. */
@@ -57,7 +59,8 @@ async function asked<Body>(bot: FacadeBot, type: string, fields: object): Promis
 }
 
 async function whatIsSaid(bot: FacadeBot, rows: readonly LevelRow[]): Promise<Said> {
-  const listed = await asked<Listed[]>(bot, 'frontendOpenOrders', {});
+  const outer = await asked<Listed[]>(bot, 'frontendOpenOrders', {});
+  const listed = outer.flatMap((order) => [order, ...(order.children ?? [])]);
   const oids = (await asked<{ oid: number }[]>(bot, 'openOrders', {})).map(({ oid }) => oid);
   const statuses = new Map<string, string>();
   for (const { oid, cloid } of rows)
@@ -106,8 +109,10 @@ function judgeLists({ listed, oids }: Said, rows: readonly LevelRow[], { levels 
       complaints.push(`order ${owner} is listed with ${row.sz} instead of ${size.toFixed(4)}: ${describe(own)}`);
   }
   const owners = new Set(levels.map(({ owner }) => owner));
+  const waiting = new Set(rows.filter(({ is_waiting }) => is_waiting).map(({ oid }) => oid));
   for (const { oid } of shown)
-    if (known.has(String(oid)) && !owners.has(String(oid))) complaints.push(`order ${oid} is listed, but no trade has its level`);
+    if (known.has(String(oid)) && !owners.has(String(oid)) && !waiting.has(String(oid)))
+      complaints.push(`order ${oid} is listed, but no trade has its level`);
   // Levels of other clients have ids that no bot was given.
   const others = levels.filter(({ owner }) => owner === null);
   const rest = shown.filter(({ oid }) => !known.has(String(oid)));
@@ -122,15 +127,23 @@ const describe = (levels: readonly ChainLevel[]): string =>
 
 function judgeStatuses({ statuses }: Said, rows: readonly LevelRow[], { levels, filled }: LevelHistory): string[] {
   const complaints: string[] = [];
-  for (const { oid, cloid } of rows.filter(({ is_waiting }) => !is_waiting)) {
-    const own = levels.filter(({ owner }) => owner === oid);
-    for (const name of [oid, ...(cloid === null ? [] : [cloid])]) {
-      const status = statuses.get(name) ?? '';
-      if ((status === 'open') !== own.length > 0)
-        complaints.push(`the status of order ${oid} by ${name} is ${status}, on chain it has ${describe(own)}`);
-      if (status === 'filled' && !filled.has(oid)) complaints.push(`order ${oid} is filled by its status, but no trade was closed by it`);
-    }
-  }
+  const judge = (name: string, meant: readonly LevelRow[]): void => {
+    if (meant.some(({ is_waiting }) => is_waiting)) return;
+    const oids = meant.map(({ oid }) => oid);
+    const own = levels.filter(({ owner }) => owner !== null && oids.includes(owner));
+    const status = statuses.get(name) ?? '';
+    if ((status === 'open') !== own.length > 0)
+      complaints.push(`the status of order ${oids.join()} by ${name} is ${status}, on chain it has ${describe(own)}`);
+    if (status === 'filled' && !oids.some((oid) => filled.has(oid)))
+      complaints.push(`order ${oids.join()} is filled by its status by ${name}, but no trade was closed by it`);
+  };
+  for (const row of rows) judge(row.oid, [row]);
+  // A cloid that changes kept means the order among them that is open.
+  for (const name of new Set(rows.flatMap(({ cloid }) => cloid ?? [])))
+    judge(
+      name,
+      rows.filter(({ cloid }) => cloid === name),
+    );
   return complaints;
 }
 
@@ -146,7 +159,12 @@ async function judgeAnswers(
 ): Promise<string[]> {
   if (hasTakenBlocksBack(evidence.faults)) return [];
   const { record } = evidence.bots;
-  const oidOf = (cloid: string): string | undefined => rows.find((row) => row.cloid === cloid)?.oid;
+  // A cloid that changes kept does not say which of the orders was meant.
+  const oidOf = (cloid: string): string | undefined => {
+    const named = rows.filter((row) => row.cloid === cloid);
+    const asked = record.requests.filter(({ id }) => id === cloid);
+    return named.length === 1 && asked.length === 1 ? named[0]?.oid : undefined;
+  };
   const standing = (cloid: string): readonly ChainLevel[] => levels.filter(({ owner }) => owner !== null && owner === oidOf(cloid));
   const complaints: string[] = [];
   for (const cancel of record.cancels.filter(({ of }) => of.client === bot.name)) {
