@@ -13,8 +13,8 @@ import { startOwnVenue, type Reply, type TestVenue } from '../harness/venue/own-
 
 const TOKEN = 'a-token-of-sixteen-or-more';
 const HOUR_MS = 3_600_000;
-/** How often wallets are looked at, how long the receiver may take, and after what time a second try is made. */
-const [CHECK_MS, PATIENCE_MS, RETRY_MS] = [5_000, 5_000, 2_000];
+/** How often wallets are looked at, how long the receiver may take, after what time a second try is made, and how often what is due is posted. */
+const [CHECK_MS, PATIENCE_MS, RETRY_MS, PACE_MS] = [5_000, 5_000, 2_000, 1_000];
 let sandbox: TestVenue;
 let receiver: AlertReceiver;
 let store: AlertStore;
@@ -99,10 +99,12 @@ describe('an alert', () => {
     expect(await Promise.all([1, 2, 3].map(() => store.recover(alert, { at: 9_000_000, isSent: true, message: 'over' })))).toEqual(
       expect.arrayContaining([true, false, false]),
     );
-    const events = await eventually(
-      () => receiver.received.filter(({ json }) => json.alert.subject === alert.subject),
-      (all) => all.some(({ json }) => json.event === 'recovered'),
-    );
+    const received = () => receiver.received.filter(({ json }) => json.alert.subject === alert.subject);
+    for (const count of [1, 2, 3]) {
+      sandbox.clock.pass(PACE_MS);
+      await until(() => received().length >= count);
+    }
+    const events = await eventually(received, (all) => all.some(({ json }) => json.event === 'recovered'));
     expect(events.map(({ json }) => json.event)).toEqual(['opened', 'repeated', 'recovered']);
     expect(new Set(events.map(({ json }) => json.id)).size).toBe(events.length);
   });
@@ -119,12 +121,17 @@ describe('an alert', () => {
 
   it('survives a receiver that hangs', async () => {
     receiver.set('hang');
+    const failures = (): number => sandbox.log.entries.filter(({ event }) => event === 'alerts.not-delivered').length;
+    const failedBefore = failures();
     const alert = facts();
     await sandbox.gateway.alerts.raiseAlert(alert);
     const mine = () => receiver.received.filter(({ json }) => json.alert.subject === alert.subject);
+    sandbox.clock.pass(PACE_MS);
     await eventually(mine, ({ length }) => length === 1);
     receiver.set('take');
     sandbox.clock.pass(PATIENCE_MS);
+    await until(() => failures() > failedBefore);
+    sandbox.clock.pass(RETRY_MS);
     const tries = await eventually(mine, ({ length }) => length === 2);
     expect(tries[1]?.body).toBe(tries[0]?.body);
     expect(receiver.taken).toContain(tries[0]?.json.id);
@@ -169,6 +176,7 @@ describe('an alert', () => {
     expect(dead).toMatchObject({ lastError: 'HTTP 500', attempts: MOST_ATTEMPTS });
     receiver.set('take');
     expect((await ask(`/relayer/alerts/${dead?.id}/retry`, 'POST')).status).toBe(200);
+    sandbox.clock.pass(PACE_MS);
     await eventually(
       () => receiver.taken,
       (taken) => taken.includes(mine()[0]?.json.id ?? ''),

@@ -1,6 +1,6 @@
 import { Wallet } from 'ethers';
 import { WebSocket } from 'ws';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, eventuallyOn } from '../harness/time/eventually.js';
 import { startSecondGateway } from '../harness/venue/second-gateway.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
@@ -26,6 +26,8 @@ async function scrapeOf(url: string): Promise<string> {
   return response.text();
 }
 const scrape = (): Promise<string> => scrapeOf(sandbox.url);
+/** What is shown is up to a second old. */
+const collected = eventuallyOn(() => sandbox.clock);
 
 /** The value of the one line that has this name and all of these labels; null when there is none. */
 function valueIn(text: string, name: string, labels: Record<string, string> = {}): number | null {
@@ -66,7 +68,7 @@ describe('the metrics', () => {
     }
     await sandbox.get(`/v1/${CHAIN}/orders/abc`);
     const countIn = (text: string, labels: Record<string, string>): number => valueIn(text, 'gateway_http_requests_total', labels) ?? 0;
-    const after = await eventually(scrape, (text) => countIn(text, native) >= countIn(before, native) + 3);
+    const after = await collected(scrape, (text) => countIn(text, native) >= countIn(before, native) + 3);
     for (const labels of [native, facade]) expect(countIn(after, labels)).toBe(countIn(before, labels) + 3);
     const { operation } = native;
     expect(valueIn(after, 'gateway_http_request_seconds_count', { operation })).toBe(
@@ -83,7 +85,7 @@ describe('the metrics', () => {
     post(2, 'info', { type: 'no-such-thing' });
     post(3, 'action', { action: { type: 'order' } });
     const labels = { api: 'facade', transport: 'ws' };
-    const text = await eventually(
+    const text = await collected(
       scrape,
       (now) => valueIn(now, 'gateway_http_requests_total', { ...labels, operation: 'order', code: '400' }) === 1,
     );
@@ -103,7 +105,7 @@ describe('the metrics', () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v1/${CHAIN}/ws`);
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(JSON.stringify({ op: 'subscribe', channel: 'prices' }));
-    await eventually(scrape, (text) => valueIn(text, 'gateway_subscriptions', { api: 'native' }) === 1);
+    await collected(scrape, (text) => valueIn(text, 'gateway_subscriptions', { api: 'native' }) === 1);
     const text = await scrape();
     expect(valueIn(text, 'gateway_sockets', { api: 'native' })).toBe(1);
     expect(valueIn(text, 'gateway_follower_lag_blocks', { chain: CHAIN })).toBeLessThan(50);
@@ -122,7 +124,7 @@ describe('the metrics', () => {
     expect(valueIn(text, 'gateway_nodejs_eventloop_lag_p99_seconds')).not.toBeNull();
     expect(valueIn(text, 'gateway_store_up')).toBe(1);
     socket.terminate();
-    await eventually(
+    await collected(
       scrape,
       (later) =>
         valueIn(later, 'gateway_sockets', { api: 'native' }) === 0 && valueIn(later, 'gateway_subscriptions', { api: 'native' }) === 0,
@@ -139,8 +141,8 @@ describe('the metrics', () => {
     );
     expect(body).toMatchObject({ status: 'ok' });
     const labels = { chain: CHAIN, action: 'order', outcome: 'mined' };
-    await eventually(scrape, (now) => valueIn(now, 'gateway_order_seconds_count', { chain: CHAIN, type: 'limit', phase: 'mined' }) === 1);
-    const text = await eventually(scrape, (now) => valueIn(now, 'gateway_relayer_transactions', labels) === 1);
+    await collected(scrape, (now) => valueIn(now, 'gateway_order_seconds_count', { chain: CHAIN, type: 'limit', phase: 'mined' }) === 1);
+    const text = await collected(scrape, (now) => valueIn(now, 'gateway_relayer_transactions', labels) === 1);
     const { body: seen } = await ask('/relayer/status');
     const [chain] = (seen as Status).chains;
     const [wallet] = chain?.wallets ?? [];
@@ -177,12 +179,12 @@ describe('the metrics', () => {
         ([shown, stored]) => shown === stored,
       );
       const age = async (): Promise<number> => valueIn(await scrape(), 'gateway_journal_read_age_seconds') ?? NaN;
-      await eventually(age, (seconds) => seconds < 2);
+      await collected(age, (seconds) => seconds < 2);
       await database.query('begin');
       await database.query('lock table journal in access exclusive mode');
-      await eventually(age, (seconds) => seconds > 2);
+      await collected(age, (seconds) => seconds > 2);
       await database.query('rollback');
-      await eventually(age, (seconds) => seconds < 2);
+      await collected(age, (seconds) => seconds < 2);
     } finally {
       await database.end();
       await beside.stop();
@@ -198,7 +200,7 @@ describe('the metrics', () => {
       });
     const part = { chain: CHAIN, part: 'relayer' };
     expect((await set('paused', 'a new node')).status).toBe(200);
-    const text = await eventually(scrape, (now) => valueIn(now, 'gateway_part_ready', part) === 0);
+    const text = await collected(scrape, (now) => valueIn(now, 'gateway_part_ready', part) === 0);
     expect([valueIn(text, 'gateway_ready'), valueIn(text, 'gateway_part_ready', { chain: CHAIN, part: 'rpc' })]).toEqual([1, 1]);
     const { status, body } = await sandbox.get('/ready');
     expect([status, body]).toMatchObject([
@@ -214,14 +216,14 @@ describe('the metrics', () => {
       },
     ]);
     await set('running');
-    await eventually(scrape, (now) => valueIn(now, 'gateway_part_ready', part) === 1);
+    await collected(scrape, (now) => valueIn(now, 'gateway_part_ready', part) === 1);
   });
 
   it('and /ready name a node that is gone, its endpoint and its failed calls among them', async () => {
     const calls = { chain: CHAIN, method: 'eth_getBlockByNumber', outcome: 'failed' };
     const before = valueIn(await scrape(), 'gateway_rpc_calls_total', calls) ?? 0;
     await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'down' });
-    const text = await eventually(
+    const text = await collected(
       scrape,
       (now) =>
         valueIn(now, 'gateway_part_ready', { chain: CHAIN, part: 'rpc' }) === 0 &&
@@ -233,7 +235,7 @@ describe('the metrics', () => {
       chains: { [CHAIN]: { ready: false } },
     });
     await sandbox.post('/sandbox/chain', { action: 'rpc', mode: 'ok' });
-    await eventually(scrape, (now) => valueIn(now, 'gateway_ready') === 1);
+    await collected(scrape, (now) => valueIn(now, 'gateway_ready') === 1);
   });
 });
 
