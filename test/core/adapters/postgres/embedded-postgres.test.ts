@@ -1,8 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { chmod, chown, cp, lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, lstat, mkdir, mkdtemp, readFile, readdir, rename, rm, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { networkInterfaces, tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { packagedBinaries } from '../../../../core/adapters/postgres/embedded/binaries.js';
 import {
@@ -30,16 +31,13 @@ const start = (folder: string, options: Partial<EmbeddedPostgresOptions> = {}): 
 
 async function seeded(name: string): Promise<string> {
   const folder = path.join(scratch, name);
-  await cp(seed, folder, { recursive: true, preserveTimestamps: true });
-  if (isRoot) await ownData(path.join(folder, 'cluster/data'));
+  await copy(seed, folder);
   return folder;
 }
 
-/** `cp` gives everything to us; the server insists on owning its data. */
-async function ownData(data: string): Promise<void> {
-  const { uid, gid } = await stat(path.join(seed, 'cluster/data'));
-  for (const entry of [data, ...(await readdir(data, { recursive: true })).map((name) => path.join(data, name))])
-    await chown(entry, uid, gid);
+/** A folder with owners, times and links as they are. Node's own copy takes three times the processor time for a thousand small files. */
+async function copy(from: string, to: string): Promise<void> {
+  await promisify(execFile)('cp', ['-a', from, to]);
 }
 
 async function ask<Row extends pg.QueryResultRow>(url: string, query: string): Promise<Row[]> {
@@ -63,7 +61,8 @@ function aNormalUser(): number {
 /** A copy of the package as it is before its install script ran. */
 async function withoutLinks(name: string): Promise<string> {
   const native = path.join(scratch, name, 'native');
-  await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
+  await mkdir(path.dirname(native));
+  await copy(packagedBinaries(), native);
   for (const file of await readdir(path.join(native, 'lib')))
     if ((await lstat(path.join(native, 'lib', file))).isSymbolicLink()) await unlink(path.join(native, 'lib', file));
   return native;
@@ -72,8 +71,10 @@ async function withoutLinks(name: string): Promise<string> {
 /** As the server itself would have left it. */
 async function leaveLock(folder: string, content: string): Promise<void> {
   const data = path.join(folder, 'cluster/data');
-  await writeFile(path.join(data, 'postmaster.pid'), content, { mode: 0o600 });
-  if (isRoot) await ownData(data);
+  const lock = path.join(data, 'postmaster.pid');
+  await writeFile(lock, content, { mode: 0o600 });
+  const { uid, gid } = await stat(data);
+  if (isRoot) await chown(lock, uid, gid);
 }
 
 beforeAll(async () => {
@@ -105,7 +106,7 @@ describe('a pattern of a cluster', () => {
 
   it('that others could have changed is not used, and one that cannot be kept is no fault', async () => {
     const shared = path.join(scratch, 'shared-patterns');
-    await cp(patterns, shared, { recursive: true });
+    await copy(patterns, shared);
     const [name = ''] = await readdir(shared);
     await chmod(path.join(shared, name), 0o777);
     await rm(path.join(shared, name, 'data/PG_VERSION'));
@@ -315,7 +316,8 @@ describe('root and others', () => {
 
   whenRoot('a normal user runs the server as itself, from a private copy where its package is incomplete and read-only', async () => {
     const native = path.join(scratch, 'roots-package/native');
-    await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
+    await mkdir(path.dirname(native));
+    await copy(packagedBinaries(), native);
     await unlink(path.join(native, 'lib/libicuuc.so.60'));
     const folder = path.join(scratch, 'users/own');
     await mkdir(folder, { recursive: true });
@@ -351,7 +353,7 @@ describe('root and others', () => {
   whenRoot('root starts it from inside a folder that only root can enter', async () => {
     const closed = await mkdtemp(path.join(tmpdir(), 'diamond-gateway-closed-')); // 0700, as /root is
     const native = path.join(closed, 'native');
-    await cp(packagedBinaries(), native, { recursive: true, verbatimSymlinks: true });
+    await copy(packagedBinaries(), native);
     const server = await start(path.join(closed, 'data'), { binaries: native, patterns });
     expect(server.dataFolder.startsWith('/var/lib/diamond-gateway/')).toBe(true);
     expect(await ask(server.url, 'select 1 as one')).toEqual([{ one: 1 }]);
