@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
 import type { SwitchStore } from '../../core/ports/stores/switches.js';
 import type { ChainControls } from '../../sandbox/controls.js';
@@ -22,7 +23,9 @@ let database: pg.Client;
 let bench: RelayBench;
 let clock: ManualClock;
 let relayer: ReturnType<RelayBench['start']>;
-let openReads = 0;
+/** When checks of the chain began, and how many of them are over. */
+let checksBegan: number[] = [];
+let checksOver = 0;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
@@ -33,8 +36,17 @@ beforeAll(async () => {
 beforeEach(async () => {
   bench = await relayBench(chain, sandbox.gateway);
   clock = createManualClock(Date.now());
-  const open: RelayStore['open'] = (...asked) => store.open(...asked).finally(() => (openReads += 1));
-  relayer = bench.start({ clock, switches, store: { ...store, open } });
+  [checksBegan, checksOver] = [[], 0];
+  const account: RelayNode['account'] = (wallet) => {
+    checksBegan.push(clock.now());
+    return bench.node.account(wallet);
+  };
+  // A check asks the node and then reads the open jobs again.
+  const open: RelayStore['open'] = (...asked) => {
+    const begun = checksBegan.length;
+    return store.open(...asked).finally(() => (checksOver = Math.max(checksOver, begun)));
+  };
+  relayer = bench.start({ clock, switches, node: { ...bench.node, account }, store: { ...store, open } });
   const { job } = await relayer.send(await requestOf(bench));
   await whenIn(job.id, 'mined');
   await whenIdle();
@@ -62,23 +74,21 @@ const passUntil = <Value>(read: () => Value | Promise<Value>, holds: (value: Val
 
 /** Longer than a lane looks for its last job in new blocks. */
 const LOOK_BACK_S = 130;
-/** The store is read before and after the check of the chain that an idle lane makes every 15 s: it has just been made. */
+/** Less than the 15 s after which an idle lane checks the chain again, by what the steps of the clock are late. */
+const IDLE_AT_LEAST_MS = 14_000;
+/** Right after a check of an idle lane: for the next 15 s it has no reason of its own to read the store. */
 async function whenIdle(): Promise<void> {
   await seconds(LOOK_BACK_S);
-  await eventually(
-    async () => {
-      const before = openReads;
-      await seconds(5);
-      return openReads - before;
-    },
-    (reads) => reads === 0,
-  );
-  const before = openReads;
-  await passUntil(
-    () => openReads,
-    (reads) => reads > before,
-  );
-  await until(() => openReads >= before + 2);
+  for (let isIdle = false; !isIdle;) {
+    const before = checksBegan.length;
+    await passUntil(
+      () => checksBegan.length,
+      (count) => count > before,
+    );
+    await until(() => checksOver === checksBegan.length);
+    const [last = 0, previous = 0] = checksBegan.slice(-2).reverse();
+    isIdle = last - previous >= IDLE_AT_LEAST_MS;
+  }
 }
 
 const whenIn = (id: bigint, state: RelayJob['state']): Promise<RelayJob | null> =>
