@@ -38,6 +38,8 @@ interface Waiting {
 const WATCH_MS = 250;
 /** How often is checked whether looks at what is due still come. */
 const CHECK_LOOKS_MS = 1_000;
+/** One read on a connection that does not answer takes many seconds; the next goes on beside it, as with looks. */
+const READS_AT_ONCE = 2;
 /** Longer than any reply to a client is delayed. */
 const WAIT_AT_MOST_MS = 10_000;
 
@@ -52,7 +54,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
   /** Of the switches and jobs that other replicas store. */
   const looks = createKnownByLooks();
   let stopChecking: Cancel = () => undefined;
-  let reading: Promise<void> | null = null;
+  const reading = new Set<Promise<void>>();
   const onStep = (job: RelayJob): void => {
     if (isHandedOver(job)) waiting.get(job.id)?.finish(job);
   };
@@ -75,7 +77,9 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     for (const wallet of wallets) lanes.set(wallet.address, createLane({ ...parts, settings, wallet, onStep }));
     looks.beginRead(clock.monotonic());
     stopChecking = clock.every(CHECK_LOOKS_MS, () => {
-      if (reading === null && looks.beginRead(clock.monotonic())) reading = readWithoutLooks().finally(() => (reading = null));
+      if (reading.size >= READS_AT_ONCE || !looks.beginRead(clock.monotonic())) return;
+      const begun = readWithoutLooks().finally(() => reading.delete(begun));
+      reading.add(begun);
     });
   }
 
@@ -166,7 +170,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
       isStopped = true;
       modes.stop();
       stopChecking();
-      await Promise.all([reading, ...[...lanes.values()].map((lane) => lane.stop())]);
+      await Promise.all([...reading, ...[...lanes.values()].map((lane) => lane.stop())]);
       for (const { job, finish } of [...waiting.values()]) finish(job);
     },
   };

@@ -8,7 +8,7 @@ import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { diamondCall, packed } from '../harness/diamond/diamond-calls.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
-import { eventually } from '../harness/time/eventually.js';
+import { eventually, eventuallyOn } from '../harness/time/eventually.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { answeredAtOnce, answersUntil, answersWhenKnown } from '../harness/venue/answer-hold.js';
@@ -147,6 +147,42 @@ async function resumeBehind({ address }: Bot): Promise<RelayJob> {
   return job;
 }
 
+/** A keeper begins to execute the bot's order in the next block, before anything that is sent after this, and the oracle does not answer. */
+async function triggerFirst({ trader }: Bot): Promise<void> {
+  const [trade] = await trader.trades();
+  await nothingUnderWay();
+  chain.setOraclePolicy(BTC, { mode: 'hold' });
+  await chain.pauseMining(true);
+  const data = diamondCall('triggerOrder', [packed(LIMIT_OPEN, trader.account.address, trade?.index ?? 0)]);
+  await chain.operator.send({ to: chain.definition.diamond, data, gas: 1_000_000n });
+}
+
+/** Its order is rejected then, which is what an answer waits for. */
+async function whenReverted({ id }: RelayJob): Promise<void> {
+  const { relay, account } = sandbox.gateway.store;
+  const { trader } = await eventually(
+    async () => (await relay.job(FACADE_CHAIN, id)) ?? { state: null, trader: null },
+    ({ state }) => state === 'reverted',
+  );
+  await eventually(
+    () => account.ordersBefore(FACADE_CHAIN, lower(trader ?? '0x'), null, 100),
+    (all) => all.some(({ order: { status } }) => status === 'rejected'),
+  );
+}
+
+/** As a node does whose index of logs lags. */
+function withholdLogs(name: string): { readonly release: () => void } {
+  const { chain: port } = sandbox.gateway.venues.get(FACADE_CHAIN) ?? {};
+  if (port === undefined) throw new Error('there is no such chain');
+  const logs = port.logs.bind(port);
+  const withheld: typeof port.logs = async (from, to) => {
+    const range = await logs(from, to);
+    return { ...range, logs: range.logs.filter((log) => log.name !== name) };
+  };
+  Object.assign(port, { logs: withheld });
+  return { release: () => void Object.assign(port, { logs }) };
+}
+
 /** Its transaction reverts, because the trader removes the delegate first. The answer comes later than the revert is known. */
 async function failChange(bot: Bot, oid: number, changed: object): Promise<{ readonly answer: Promise<unknown> }> {
   const { diamond } = chain.definition;
@@ -234,6 +270,51 @@ describe('a change', () => {
       response: `The contracts refused the change, and the order stands as it was. asset=${BTC}`,
     });
     expect(await bot.trader.trades()).toEqual(before);
+  });
+
+  it('after a keeper has begun to execute the order is answered when the order has ended', async () => {
+    const bot = await newBot();
+    const [oid] = await resting(bot);
+    await triggerFirst(bot);
+    answersWhenKnown(sandbox);
+    const changing = bot.send(modify(oid, rest({ p: '49000' })));
+    await whenReverted(await resumeBehind(bot));
+    sandbox.controls.prices.jump(BTC, '49900');
+    chain.resetOracle();
+    expect(await changing).toEqual({ status: 'err', response: expect.stringMatching(/canceled|filled/) });
+    expect((await statusOf(bot, oid)).status).toBe('filled');
+  });
+
+  it('after a keeper has begun to execute the order says that it is executing, where that takes longer than an answer', async () => {
+    const bot = await newBot();
+    const [oid] = await resting(bot);
+    await triggerFirst(bot);
+    const held = answersUntil(sandbox);
+    const changing = bot.send(modify(oid, rest({ p: '49000' })));
+    await whenReverted(await resumeBehind(bot));
+    held.end();
+    expect(await changing).toEqual({ status: 'err', response: expect.stringContaining('Order is executing') });
+    expect((await statusOf(bot, oid)).status).toBe('open');
+  });
+
+  it('after a cancellation whose log the node returns later than its block is answered when that is known', async () => {
+    const bot = await newBot();
+    const [oid] = await resting(bot);
+    const [trade] = await bot.trader.trades();
+    await nothingUnderWay();
+    const log = withholdLogs('OpenLimitCanceled');
+    const { mined } = await sendFirst(bot, chain.definition.diamond, diamondCall('cancelOpenOrder', [trade?.index ?? 0]));
+    answersWhenKnown(sandbox);
+    const changing = bot.send(modify(oid, rest({ p: '49000' })));
+    await whenReverted(await resumeBehind(bot));
+    await mined;
+    expect((await statusOf(bot, oid)).status).toBe('open');
+    log.release();
+    await eventuallyOn(() => sandbox.clock)(
+      () => statusOf(bot, oid),
+      ({ status }) => status === 'canceled',
+    );
+    expect(await changing).toEqual({ status: 'err', response: expect.stringMatching(/canceled|filled/) });
   });
 
   it('of the stop loss of an order that is canceled first is not reported as made', async () => {

@@ -18,16 +18,18 @@ let stopping: AbortController;
 let watch: OrderWatch;
 let isTrue: boolean;
 let reads: number;
+/** The next answers, where they are not `isTrue`. */
+let answering: Promise<boolean>[];
 let waiting: Promise<boolean>;
 
 beforeEach(async () => {
   [bus, clock, stopping] = [createBus<GatewayEvents>(() => undefined), createManualClock(), new AbortController()];
   venue = { clock } as unknown as Venue;
   watch = watchOrders({ bus, stopping: stopping.signal } as unknown as Gateway, venue, TRADER);
-  [isTrue, reads] = [false, 0];
+  [isTrue, reads, answering] = [false, 0, []];
   waiting = comesTrue({ venue, watch, end: clock.now() + HOLD_MS }, () => {
     reads += 1;
-    return Promise.resolve(isTrue);
+    return answering.shift() ?? Promise.resolve(isTrue);
   });
   await turn();
 });
@@ -49,6 +51,15 @@ describe('an answer that waits', () => {
     expect(reads).toBe(2);
     isTrue = true;
     await entryOf(TRADER);
+    expect([await waiting, clock.pending]).toEqual([true, 0]);
+  });
+
+  it('looks again after an entry that comes while it looks', async () => {
+    let answer: (value: boolean) => void = () => undefined;
+    answering.push(new Promise((resolve) => (answer = resolve)), Promise.resolve(true));
+    await entryOf(TRADER);
+    await entryOf(TRADER);
+    answer(false);
     expect([await waiting, clock.pending]).toEqual([true, 0]);
   });
 

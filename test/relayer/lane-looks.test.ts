@@ -26,6 +26,9 @@ let relayer: ReturnType<RelayBench['start']>;
 /** When checks of the chain began, and how many of them are over. */
 let checksBegan: number[] = [];
 let checksOver = 0;
+/** So many reads of the switches get no answer until `answerAll`. */
+let unanswered = 0;
+let answerAll = (): void => undefined;
 
 beforeAll(async () => {
   sandbox = await sharedVenue();
@@ -46,7 +49,14 @@ beforeEach(async () => {
     const begun = checksBegan.length;
     return store.open(...asked).finally(() => (checksOver = Math.max(checksOver, begun)));
   };
-  relayer = bench.start({ clock, switches, node: { ...bench.node, account }, store: { ...store, open } });
+  const all: SwitchStore['all'] = async (slug) => {
+    if (unanswered > 0) {
+      unanswered -= 1;
+      await new Promise<void>((resolve) => (answerAll = resolve));
+    }
+    return switches.all(slug);
+  };
+  relayer = bench.start({ clock, switches: { ...switches, all }, node: { ...bench.node, account }, store: { ...store, open } });
   const { job } = await relayer.send(await requestOf(bench));
   await whenIn(job.id, 'mined');
   await whenIdle();
@@ -120,5 +130,16 @@ describe('the owner of a lane, without looks', () => {
     );
     const job = await queueBeside();
     expect(await whenIn(job.id, 'refused')).toMatchObject({ note: expect.stringContaining('paused by its operator'), nonce: null });
+  });
+
+  it('obeys a pause although one read of the switches is never answered', async () => {
+    unanswered = 1;
+    await switches.set(SLUG, bench.wallet, { mode: 'paused', reason: null }, clock.now());
+    await passUntil(
+      () => relayer.walletMode(bench.wallet).mode,
+      (mode) => mode === 'paused',
+    );
+    expect(unanswered).toBe(0);
+    answerAll();
   });
 });

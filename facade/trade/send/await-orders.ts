@@ -9,8 +9,10 @@ export interface OrderWatch {
   settled(ids: readonly bigint[], ms: number): Promise<void>;
   /** Resolves when all are final, or the time is up. */
   over(ids: readonly bigint[], ms: number): Promise<void>;
-  /** Resolves with the next journal entry of the trader, or when the time is up. */
-  changed(ms: number): Promise<void>;
+  /** How many journal entries of the trader have come. */
+  entries(): number;
+  /** Resolves once more journal entries of the trader have come than these, or when the time is up. */
+  changed(since: number, ms: number): Promise<void>;
   /** Aborts when the service is stopping: no reply is delayed any longer. */
   readonly ending: AbortSignal;
   stop(): void;
@@ -62,10 +64,8 @@ export function watchOrders(gateway: Gateway, venue: Venue, trader: Address): Or
     state: (id) => states.get(id) ?? null,
     settled: (ids, ms) => wait(ms, areAll(ids, isSettled)),
     over: (ids, ms) => wait(ms, areAll(ids, isOver)),
-    changed(ms) {
-      const before = entriesSeen;
-      return wait(ms, () => entriesSeen > before);
-    },
+    entries: () => entriesSeen,
+    changed: (since, ms) => wait(ms, () => entriesSeen > since),
     ending: stopping,
     stop: cancel,
   };

@@ -64,9 +64,11 @@ const LOOK_MS = 100;
 /** Looks with every journal entry of the trader until the condition holds, the reply's time is up or the service stops. */
 export async function comesTrue(work: Pick<Work, 'venue' | 'watch' | 'end'>, holds: () => Promise<boolean>): Promise<boolean> {
   for (;;) {
+    // What comes during the look may not be in what it reads.
+    const seen = work.watch.entries();
     if (await holds()) return true;
     if (leftOf(work) === 0 || work.watch.ending.aborted) return false;
-    await work.watch.changed(Math.min(LOOK_MS, leftOf(work)));
+    await work.watch.changed(seen, Math.min(LOOK_MS, leftOf(work)));
   }
 }
 

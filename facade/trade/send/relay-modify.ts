@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { indexOf } from '../../../core/trading/find-order.js';
+import { indexOf, isReverted, overtakenBy } from '../../../core/trading/find-order.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
 import { changeChild } from './change-child.js';
 import { exchangeFacts } from '../plan/exchange-facts.js';
@@ -25,6 +25,7 @@ import { foreseeRefusal } from '../../../core/trading/rules-of-opening.js';
 import { CLOID_TAKEN, sendItem } from './send-item.js';
 import { withSlot } from '../plan/simulation-slots.js';
 import { prepareReplacement } from '../../../core/trading/prepare-leg.js';
+import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
 import type { Instead } from '../../../core/trading/prepare-order.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import type { Hex } from '../../../core/types.js';
@@ -71,13 +72,15 @@ export async function relayModify(
   if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
   if (plan.translation.kind === 'refused') return plan.translation;
   if (resting !== null && isOneEntry(plan)) {
-    const replace = (by: Plan): Promise<ItemOutcome | { readonly kind: 'gone' }> =>
+    const replace = (by: Plan): Promise<Replaced> =>
       replaceInOne(gateway, venue, caller, action, {
         ...{ ...resting, plan: by, askedAt: facts.askedAt, holdMs: timeLeft() },
         hasSameCloid: hasCloidOf(target, item),
       });
     const replaced = await replace(plan);
-    return replaced.kind !== 'gone' && isSizedUp(plan) && wasTooMuch(replaced) ? replace(planExact(plan)) : replaced;
+    return replaced.kind !== 'gone' && replaced.kind !== 'executing' && isSizedUp(plan) && wasTooMuch(replaced)
+      ? replace(planExact(plan))
+      : replaced;
   }
   const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.instead.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };
@@ -164,13 +167,15 @@ interface Replacement {
   readonly holdMs: number;
 }
 
+type Replaced = ItemOutcome | Extract<ModifyOutcome, { kind: 'gone' | 'executing' }>;
+
 async function replaceInOne(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
   { plan, instead, replaced, hasSameCloid, askedAt, holdMs }: Replacement,
-): Promise<ItemOutcome | { readonly kind: 'gone' }> {
+): Promise<Replaced> {
   const { translation, asked, context } = plan;
   if (translation.kind !== 'legs') return translation;
   const watch = watchOrders(gateway, venue, caller.trader);
@@ -189,7 +194,9 @@ async function replaceInOne(
     const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
     if (outcome.kind !== 'rejected') return outcome;
     // The transaction is atomic: the old order was filled or canceled first, or it stands.
-    return (await isLeft(gateway, venue, caller, watch, { id: replaced, by: sent.orderIds, end })) ? unsupported(STANDS) : { kind: 'gone' };
+    const fate = await fateOf(gateway, venue, caller, watch, { id: replaced, tradeIndex: instead.tradeIndex, by: sent.orderIds, end });
+    if (fate === 'stands') return unsupported(STANDS);
+    return fate === 'gone' ? { kind: 'gone' } : { kind: 'executing', reclaimableAt: null };
   } catch (error) {
     // After a database failure the change may be stored, and would then be sent: it must not be reported as refused.
     if (mayBeStored && isKnown(error) && error.code === 'NOT_READY') throw error;
@@ -201,24 +208,46 @@ async function replaceInOne(
 
 const STANDS = 'The contracts refused the change, and the order stands as it was.';
 
-/** Whether the order still rests, when its change was refused. */
-async function isLeft(
-  { store }: Gateway,
-  { definition, clock }: Venue,
-  { trader }: AgentCaller,
-  watch: OrderWatch,
-  { id, by, end }: { readonly id: bigint; readonly by: readonly bigint[]; readonly end: number },
-): Promise<boolean> {
-  const rests = async (): Promise<boolean> => (await store.orders.find(definition.slug, trader, id))?.order.status === 'open';
-  // A revert is published once its block is indexed, and what ended the order before was stored with that block or an earlier one. So only
-  // what is read after that decides.
-  const isRevertKnown = by.length > 0 && by.every((each) => watch.state(each)?.status === 'rejected');
-  if (!(await rests())) return false;
-  if (isRevertKnown) return true;
-  // Without a known revert, what ended the order can be known later.
-  await watch.over([id], Math.max(0, end - clock.now()));
-  return rests();
+interface RefusedChange {
+  /** The order that was to be replaced, and its slot. */
+  readonly id: bigint;
+  readonly tradeIndex: number;
+  /** The orders that were to replace it. */
+  readonly by: readonly bigint[];
+  readonly end: number;
 }
+
+/** What has become of an order whose change was refused. `executing`: it can still fill. */
+async function fateOf(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  watch: OrderWatch,
+  { id, tradeIndex, by, end }: RefusedChange,
+): Promise<'stands' | 'executing' | 'gone'> {
+  const { definition, clock } = venue;
+  const rests = async (): Promise<boolean> =>
+    (await gateway.store.orders.find(definition.slug, caller.trader, id))?.order.status === 'open';
+  const stands = () => canBeWithdrawn(gateway, venue, caller, tradeIndex);
+  // A revert is published once its block is indexed, and what ended the order before was stored with that block or an earlier one, unless
+  // the node returned its log later. So only what is read after that decides.
+  const isRevertKnown = by.length > 0 && by.every((each) => watch.state(each)?.status === 'rejected');
+  if (!(await rests())) return 'gone';
+  if (isRevertKnown && (await stands())) return 'stands';
+  await watch.over([id], Math.max(0, end - clock.now()));
+  if (!(await rests())) return 'gone';
+  return (await stands()) ? 'stands' : 'executing';
+}
+
+/**
+ * Whether the contract has the order and no keeper executes it. No event says that one does, and it refuses changes too: the order rests
+ * until the oracle answers, and can be filled then. A failed question proves nothing.
+ */
+const canBeWithdrawn = (gateway: Gateway, venue: Venue, caller: AgentCaller, tradeIndex: number): Promise<boolean> =>
+  prepareTransaction(gateway, venue, caller, { intent: { kind: 'withdraw', tradeIndex }, takes: null }).then(
+    () => true,
+    (error: unknown) => isReverted(error) && overtakenBy(error) === undefined,
+  );
 
 /**
  * Whether this item of this action canceled the target. Concurrent attempts, here or on another replica, all see it gone: only the one
