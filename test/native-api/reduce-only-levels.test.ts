@@ -413,20 +413,39 @@ describe('beside a bot of the same trader it', () => {
     await agent.reaches(String(id), 'canceled');
   });
 
-  it('outlives an order of a bot at its price that also opens', async () => {
-    const cloid = `0x${'c'.repeat(32)}`;
+  it('does not get its level back from a bot’s trigger when another front end sets the same price again', async () => {
+    const id = Number(await rest('limit', '164'));
+    const cloid = `0x${'f'.repeat(32)}`;
+    await bot(takeProfit('8', '164', cloid));
+    const { index } = (await agent.trader.trades())[0] ?? { index: 0 };
+    await agent.trader.send(chain.definition.diamond, diamondCall('updateTp', [index, price(164)]));
+    await viewEqualsChain();
+    expect([(await statusOf(id)).status, (await statusOf(cloid)).status]).toEqual(['canceled', 'open']);
+    expect(await cancelNamed(cloid)).toEqual(['success']);
+    expect(await agent.position()).toMatchObject({ tp: '0' });
+  });
+
+  it.each([
+    ['is asked for', 'c'],
+    ['is mined', 'd'],
+  ])('outlives an order of a bot at its price that also opens, if it %s later', async (later, digit) => {
+    const cloid = `0x${digit.repeat(32)}`;
+    const asked = later === 'is mined' ? done(await agent.create(reducing('limit', '165'))) : null;
     const sale = order({ a: SOL, b: false, p: '165', s: '16', r: false, t: { limit: { tif: 'Gtc' } }, c: cloid });
     await bot({ type: 'order', orders: [sale], grouping: 'na' });
     await eventually(
       () => agent.position(),
       ({ tp }) => tp === '165',
     );
-    const id = await rest('limit', '165');
+    if (asked?.transaction) await agent.send(asked.transaction);
+    const id = asked === null ? await rest('limit', '165') : idOf(await agent.reaches(idOf(asked.order), 'open'));
     expect(await cancelNamed(cloid)).toEqual(['success']);
     expect(await agent.position()).toMatchObject({ tp: '165' });
     expect((await agent.order(id))['status']).toBe('open');
     expect(await listed()).toMatchObject([{ oid: Number(id) }]);
     await viewEqualsChain();
+    await agent.send(prepared(await agent.cancel(id)));
+    await agent.reaches(id, 'canceled');
   });
 
   it('is over once the trigger of a bot for its trade and another one is at its price, whose fills are that one’s', async () => {

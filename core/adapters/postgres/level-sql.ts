@@ -74,23 +74,46 @@ const settingOf = (log: string, place: string): string => `
   ${log}.chain = level.chain and ${log}.trader = level.trader and ${log}.trade_index = ${place}
     and ${log}.kind = 'edited' and ${log}.event ->> 'field' = level.kind and not ${log}.orphaned`;
 
+/** The transaction of `level`, by its row in `relay_hashes`. */
+const OF_ITS_JOB = 'sent.job_id = level.job';
+
+interface Setters {
+  /** The native order, which has or had the price of `level` too. */
+  readonly native: string;
+  readonly place: string;
+  /** Which transaction is that of `level`. */
+  readonly isOwn?: string;
+}
+
 /**
- * Whether the native order `native`, which has the price of `level` too, set it after the order of `level` did. The logs decide once the
- * transaction of `level` has one, because transactions are not mined in the order in which they were asked for; before that the time does.
+ * Where on chain the native order first set its level after the order of `level` did; null if it did not. Their logs decide once the
+ * transaction of `level` has one, because transactions are not mined in the order in which they were asked for; before that the time does,
+ * and all logs count. Logs of others say nothing of the two, and a native order whose position was only resized set nothing.
  */
-export const isNativeLater = (native: string, place: string): string => `coalesce((
-    select exists (
-      select from chain_events later where ${settingOf('later', place)}
-        and (later.block_number, later.log_index) > (own.block_number, own.log_index))
-    from chain_events own join relay_hashes sent on sent.chain = own.chain and sent.hash = own.event -> 'place' ->> 'txHash'
-    where ${settingOf('own', place)} and sent.job_id = level.job
-    order by own.block_number desc, own.log_index desc limit 1), (${native}.state ->> 'createdAt')::bigint > level.seen_at)`;
+export const nativeSince = ({ native, place, isOwn = OF_ITS_JOB }: Setters): string => `(
+    select case when own.block_number is null
+      then case when (${native}.state ->> 'createdAt')::bigint > level.seen_at then array[-1, -1]::bigint[] end
+      else (
+        select array[later.block_number, later.log_index] from chain_events later join chain_events named on named.chain = later.chain
+          and named.trader = later.trader and named.trade_index = later.trade_index and named.block_number = later.block_number
+          and named.log_index = later.log_index
+        where ${settingOf('later', place)} and (later.block_number, later.log_index) > (own.block_number, own.log_index)
+          and named.order_id = ${native}.id and named.kind in ('guarded', 'guardMoved') and not named.orphaned
+        order by later.block_number, later.log_index limit 1)
+      end
+    from (select) one left join lateral (
+      select own.block_number, own.log_index
+      from chain_events own join relay_hashes sent on sent.chain = own.chain and sent.hash = own.event -> 'place' ->> 'txHash'
+      where ${settingOf('own', place)} and ${isOwn}
+      order by own.block_number desc, own.log_index desc limit 1) own on true)`;
+
+export const isNativeLater = (setters: Setters): string => `${nativeSince(setters)} is not null`;
 
 /** Whether a native order has the level of `level`. */
 export const isNatives = (place: string): string => `exists (
     select from orders native where native.chain = level.chain and native.trader = level.trader
       and native.order_key = level.kind || ':' || ${place} and (native.state -> 'price' ->> '$n')::numeric = level.price
-      and ${isNativeLater('native', place)})`;
+      and ${isNativeLater({ native: 'native', place })})`;
 
 /**
  * Whether a level of an order stands: its trade has exactly that price, and not from a native order that set the same price later. Cancels,

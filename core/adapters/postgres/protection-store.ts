@@ -6,6 +6,7 @@ import {
   IS_OWNER,
   IS_SET,
   isNativeLater,
+  nativeSince,
   isNatives,
   hasNotFailed,
   levelsOf,
@@ -48,13 +49,19 @@ const ORIGINS = `
     and not orphaned`;
 
 const PLACED = `level.owner as id, level.kind, level.price::text, level.seen_at, ${PLACE} as place`;
-/** When a native order set the same price later. Read from its events, because an order that is over is not found by its trade. */
-const TAKEN_OVER_AT = `(
-    select min((taken.event -> 'place' ->> 'at')::bigint) from chain_events taken join orders native on native.id = taken.order_id
-    where taken.chain = level.chain and taken.trader = level.trader and taken.order_key = level.kind || ':' || ${PLACE}
+const TAKEN = `taken.chain = level.chain and taken.trader = level.trader and taken.order_key = level.kind || ':' || ${PLACE}
       and taken.kind in ('guarded', 'guardMoved') and not taken.orphaned
-      and (taken.event -> 'terms' -> 'openPrice' ->> '$n')::numeric = level.price
-      and ${isNativeLater('native', PLACE)})`;
+      and (taken.event -> 'terms' -> 'openPrice' ->> '$n')::numeric = level.price`;
+/**
+ * When a native order first had the same price, of those that set one later. Read from its events, because an order that is over is not
+ * found by its trade. Each order is compared once, however many events it has: hence the `offset`.
+ */
+const TAKEN_OVER_AT = `(
+    select min((taken.event -> 'place' ->> 'at')::bigint) from (
+      select native.id, ${nativeSince({ native: 'native', place: PLACE })} as since from orders native
+      where native.id = any(array(select distinct taken.order_id from chain_events taken where ${TAKEN})) offset 0) native
+    join chain_events taken on taken.order_id = native.id
+    where ${TAKEN} and array[taken.block_number, taken.log_index] >= native.since)`;
 const PAST = `${PLACED}, exists (
     select from positions where positions.chain = level.chain and positions.trader = level.trader and positions.is_open
       and positions.trade_index = ${PLACE} and ${IS_SET}) as is_set, ${TAKEN_OVER_AT} as taken_over_at`;
@@ -167,6 +174,11 @@ export function createProtectionStore(db: Knex): ProtectionStore {
       const ids = orderIds.map(String);
       const found = await rows<{ id: bigint; oid: bigint; since: bigint }>(SUCCESSORS, { chain, trader, ids });
       return new Map(found.map(({ id, oid, since }) => [id, { oid, since: Number(since) }]));
+    },
+    async laterThan({ chain, trader, action, item, createdAt: at }, orderIds) {
+      if (orderIds.length === 0) return new Set();
+      const found = await rows<{ id: bigint }>(LATER_THAN, { chain, trader, action, item, at, ids: orderIds.map(String) });
+      return new Set(found.map(({ id }) => id));
     },
     list: (chain, trader, limit) => placed(LISTED, { chain, trader, limit }),
     everOf: (chain, trader, id) => placed(EVER_OF, { chain, trader, id }),
@@ -299,13 +311,28 @@ export const shareValues = (
 /** Whether an order of a bot has the level. */
 const IS_BOTS = `exists (select from exchange_orders o where o.chain = level.chain and o.oid = level.owner)`;
 
+const NATIVE_TRADE = "(native.state ->> 'tradeIndex')::bigint";
+const NATIVE_KIND = "case native.state ->> 'type' when 'limit' then 'tp' when 'stop' then 'sl' end";
+
+/** Of native orders those that set their level after an order that also opens, which has no row in `level_owners`. */
+export const LATER_THAN = `
+  select native.id from orders native cross join lateral (
+    select native.chain, native.trader, ${NATIVE_KIND} as kind, cast(:at as bigint) as seen_at) level
+  where native.id = any(cast(:ids as bigint[])) and native.chain = :chain and native.trader = :trader
+    and ${isNativeLater({
+      ...{ native: 'native', place: NATIVE_TRADE },
+      isOwn: `exists (
+        select from relay_jobs job where job.id = sent.job_id and job.parent = cast(:action as bigint)
+          and (job.context ->> 'item')::integer = cast(:item as integer))`,
+    })}`;
+
 /** A native order stays open while its level stands, also where a bot's order set the same price later: the contract does not record who set it. */
 export const SUCCESSORS = `
   select native.id, level.owner as oid, level.seen_at as since from orders native
   join level_owners level on level.chain = native.chain and level.trader = native.trader
-    and level.slot = ${slotOf("(native.state ->> 'tradeIndex')::bigint")}
-    and level.kind = case native.state ->> 'type' when 'limit' then 'tp' when 'stop' then 'sl' end
-    and level.price = (native.state -> 'price' ->> '$n')::numeric and not ${isNativeLater('native', "(native.state ->> 'tradeIndex')::bigint")}
+    and level.slot = ${slotOf(NATIVE_TRADE)}
+    and level.kind = ${NATIVE_KIND}
+    and level.price = (native.state -> 'price' ->> '$n')::numeric and not ${isNativeLater({ native: 'native', place: NATIVE_TRADE })}
   where native.id = any(cast(:ids as bigint[])) and native.chain = :chain and native.trader = :trader
     and native.state ->> 'action' = 'close' and level.owner <> native.id and ${IS_BOTS} and ${IS_OWNER}`;
 

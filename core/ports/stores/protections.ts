@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
+import type { ExchangeRecord } from './exchange.js';
 
 /** A TP or SL as an order of its own: the price is part of its identity, so a changed price is another order. */
 export interface Protection {
@@ -40,6 +41,11 @@ export interface ProtectionStore {
   identify(chain: ChainSlug, trader: Address, protections: readonly Protection[], at: number): Promise<KnownProtection[]>;
   /** Of native orders that are levels: those whose level a bot's order set again at the same price, with that order and when it did. */
   successors(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, Successor>>;
+  /** Of native orders those that set their level after an order that also opens did. */
+  laterThan(
+    order: Pick<ExchangeRecord, 'chain' | 'trader' | 'action' | 'item' | 'createdAt'>,
+    orderIds: readonly bigint[],
+  ): Promise<ReadonlySet<bigint>>;
   /** All that ever had an id, newest first, in the form of `everOf`. */
   list(chain: ChainSlug, trader: Address, limit: number): Promise<PastProtection[]>;
   /** All that an order ever had, whether they still stand or not, with their current index: that of the position once its order was filled. */

@@ -102,8 +102,9 @@ async function ofNoOther(
   { store }: StoreOf,
   { definition: { slug } }: DefinitionOf,
   { trader }: TraderOf,
-  { legs, order, createdAt }: ExchangeRecord,
+  record: ExchangeRecord,
 ): Promise<Target['protections']> {
+  const { legs, order, createdAt } = record;
   const trades = legs.flatMap(({ role, tradeIndex }) => (role === 'protect' && tradeIndex !== null ? [tradeIndex] : []));
   if (trades.length === 0) return [];
   const levels = trades.map((tradeIndex) => ({ tradeIndex, ...askedLevel(order) }));
@@ -114,8 +115,11 @@ async function ofNoOther(
     known.map(({ id }) => id),
   );
   const unnamed = known.filter(({ id }) => !others.has(id));
-  const natives = await Promise.all(unnamed.map(({ id }) => store.orders.find(slug, trader, id)));
-  return unnamed.filter((_, at) => (natives[at]?.order.createdAt ?? 0) <= createdAt);
+  const later = await store.facade.protections.laterThan(
+    record,
+    unnamed.map(({ id }) => id),
+  );
+  return unnamed.filter(({ id }) => !later.has(id));
 }
 
 /** Whether a native order still has its level: a bot's order may have set it again at the same price. */

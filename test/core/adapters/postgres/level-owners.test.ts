@@ -218,3 +218,85 @@ describe('where the contract moves a stop loss to a price at which another one s
     expect(await ownerAt(60n)).toBe(w.oid);
   });
 });
+
+describe('beside a native order at the same price', () => {
+  /** It set the stop loss at 55 in these blocks, orders of bots in those, and another front end in others. A block's time is its number. */
+  async function mined(
+    native: readonly number[],
+    bots: readonly (readonly [Placed, number])[],
+    others: readonly number[] = [],
+  ): Promise<bigint> {
+    const id = 9_000n + BigInt(trade);
+    const [placedAt, createdAt] = [(block: number) => `{"at": ${block}, "txHash": "h${trade}-${block}"}`, native[0] ?? 0];
+    const blocks = [...native, ...bots.map(([, block]) => block), ...others];
+    const rows = [
+      ...blocks.map((block) => ['edited', null, block, `{"field": "sl", "value": {"$n": "55"}, "place": ${placedAt(block)}}`]),
+      ...native.map((block) => [
+        'guarded',
+        id,
+        block,
+        `{"level": "sl", "terms": {"openPrice": {"$n": "55"}}, "place": ${placedAt(block)}}`,
+      ]),
+    ];
+    for (const [kind, order, block, event] of rows)
+      await store.db.raw(
+        `insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
+         values (:chain, :key, :trader, :kind, :order_key, :order, :trade, :block, 0, false, :event)`,
+        {
+          ...{ chain: CHAIN, trader: TRADER, key: `${kind}-${trade}-${block}`, kind, order: order === null ? null : String(order), trade },
+          ...{ block, event, order_key: order === null ? null : `sl:${trade}` },
+        },
+      );
+    for (const [{ jobs }, block] of bots)
+      await store.db.raw(`insert into relay_hashes (chain, hash, job_id) values (?, ?, ?)`, [CHAIN, `h${trade}-${block}`, String(jobs[0])]);
+    await store.db.raw(
+      `insert into orders (id, chain, trader, order_key, status, is_live, state) values (:id, :chain, :trader, :key, 'open', true, :state)`,
+      {
+        ...{ id: String(id), chain: CHAIN, trader: TRADER, key: `sl:${trade}` },
+        state: `{"price": {"$n": "55"}, "createdAt": ${createdAt}, "tradeIndex": ${trade}, "type": "stop", "action": "close"}`,
+      },
+    );
+    await settle('mined', ...bots.map(([placed]) => placed));
+    return id;
+  }
+  const owner = async () => (await owners())[0];
+  const takenOverAt = async ({ oid }: Placed) => (await store.facade.protections.everOf(CHAIN, TRADER, oid))[0]?.takenOverAt;
+  const successor = async (native: bigint) => (await store.facade.protections.successors(CHAIN, TRADER, [native])).get(native)?.oid;
+
+  it('the native one has it if it was mined later, since then', async () => {
+    const bot = await place();
+    const native = await mined([20], [[bot, 10]]);
+    expect([await owner(), await successor(native), await takenOverAt(bot)]).toEqual([native, undefined, 20]);
+  });
+
+  it('the native one that was mined before and after has it since the second time', async () => {
+    const bot = await place();
+    const native = await mined([5, 20, 30], [[bot, 10]]);
+    expect([await owner(), await takenOverAt(bot)]).toEqual([native, 20]);
+  });
+
+  it('the bot’s has it if it was mined later, and nothing took it over', async () => {
+    const bot = await place();
+    const native = await mined([5], [[bot, 10]]);
+    expect([await owner(), await successor(native), await takenOverAt(bot)]).toEqual([bot.oid, bot.oid, null]);
+  });
+
+  it('the bot’s keeps it when another front end sets the same price again', async () => {
+    const bot = await place();
+    const native = await mined([5], [[bot, 10]], [15]);
+    expect([await owner(), await successor(native)]).toEqual([bot.oid, bot.oid]);
+  });
+
+  it('the native one that was mined first has nothing where two bots’ were mined in the other order than they were asked for', async () => {
+    const [first, second] = [await place(), await place()];
+    const native = await mined(
+      [5],
+      [
+        [first, 11],
+        [second, 10],
+      ],
+    );
+    expect(await owner()).not.toBe(native);
+    expect(await successor(native)).toBeDefined();
+  });
+});
