@@ -66,6 +66,8 @@ describe('an order in a collateral that is skewed while another is not', () => {
     const fee = (collateral ?? 0) * 50 * 0.0006;
     const gross = ((Number(text(now)) - (entry ?? 0)) / (entry ?? 1)) * (collateral ?? 0) * 50;
     expect(Number(position['unrealizedPnl'])).toBeCloseTo(gross - fee, 1);
+    // A position is shown by the contract's own figures; orders expect what the feed has received.
+    await eventually(quoted, ({ price: expected }) => expected === text(now));
     expect(prepared(await agent.close(id)).data).toContain(now.toString(16).padStart(64, '0'));
     expect(refusal(await agent.adjust(id, { tp: '24.94' }))).toEqual([400, 'VALIDATION_ERROR']);
     expect(done(await agent.adjust(id, { tp: '24.98' })).transaction).not.toBeNull();
