@@ -64,7 +64,7 @@ export async function amendOrder(
 }
 
 /** The order with the changes applied, as an opening. */
-function readChanges(venue: Venue, order: Order, changes: OrderChanges): Opening {
+export function readChanges(venue: Venue, order: Order, changes: OrderChanges): Opening {
   const config = venue.feed.config();
   const [pair, view] = [config.pairs[order.pairIndex], marketView(config, order)];
   const collateral = config.collaterals.find(({ index }) => index === order.collateralIndex);

@@ -66,7 +66,7 @@ interface Levels {
   readonly sl: bigint | null;
 }
 
-function levelsWanted(venue: Venue, figures: PositionFigures, { tp, sl }: ProtectionChange): Levels {
+export function levelsWanted(venue: Venue, figures: PositionFigures, { tp, sl }: ProtectionChange): Levels {
   const wanted = {
     tp: tp === undefined ? null : triggerUnits('tp', tp),
     sl: sl === undefined ? null : triggerUnits('sl', sl),

@@ -61,13 +61,8 @@ describe('POST /positions/{id}/close of a long', () => {
 
   it.each([
     ['more than the position has', { size: '0.03' }, 400, 'VALIDATION_ERROR'],
-    ['a size of 0', { size: '0' }, 400, 'VALIDATION_ERROR'],
-    ['a negative size', { size: '-0.01' }, 400, 'VALIDATION_ERROR'],
     ['a size with ten decimals', { size: '0.0012345678' }, 422, 'PRECISION_ERROR'],
-    ['a slippage above what the contracts hold', { slippage: '70' }, 400, 'VALIDATION_ERROR'],
-    ['a slippage with four decimals', { slippage: '0.1234' }, 422, 'PRECISION_ERROR'],
     ['an unknown field', { price: '60000' }, 400, 'VALIDATION_ERROR'],
-    ['an array', [], 400, 'VALIDATION_ERROR'],
   ])('refuses %s', async (_what, body, status, code) => {
     expect(refusal(await agent.close(idOf(position), body))).toEqual([status, code]);
   });

