@@ -86,7 +86,7 @@ const tooExact = (field: string, maxDecimals: number, nearest: string): Refusal 
   expect.objectContaining({ field, maxDecimals, nearest }),
 ];
 
-describe('an order that is not one', () => {
+describe('an order', () => {
   const read = (changes: Json) => () => {
     const body = { market: 'BTC/USD', side: 'long', type: 'market', size: '0.05', leverage: '10', ...changes };
     const request = decoded('createOrder', body) as OrderRequest;
@@ -97,7 +97,7 @@ describe('an order that is not one', () => {
     {},
     { type: 'limit', price: '50000' },
     { price: '60000', slippage: '0.555', tp: '70000', sl: '55000', clientId: 'x'.repeat(64) },
-  ])('is not %j', (changes) => expect(refusalOf(read(changes))).toBeNull());
+  ])('takes %j', (changes) => expect(refusalOf(read(changes))).toBeNull());
 
   it.each([
     ['no leverage', { leverage: undefined }, 'leverage'],
@@ -119,7 +119,7 @@ describe('an order that is not one', () => {
     ['a market that cannot be one', { market: 'BTC' }, 'market'],
     ['null where something may be absent', { price: null }, 'price'],
     ['a stop loss of something that only reduces', { reduceOnly: true, sl: '1' }, 'sl'],
-  ])('because it has %s names the field', (_what, changes, path) => {
+  ])('with %s names the field', (_what, changes, path) => {
     expect(refusalOf(read(changes))).toEqual(invalidAt(path));
   });
 
