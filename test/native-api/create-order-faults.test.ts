@@ -150,8 +150,10 @@ describe('preparing an order', () => {
       };
       for (const own of [agent, await newAgentTrader(sandbox, chain, { self: true })]) {
         const visitor = agentTrader(venue, chain, own.trader, own.wallet);
+        const [market, resting] = [limit({ type: 'market', price: undefined }), limit()];
+        // A market order needs a live price too, which the second gateway may get later than all else.
         await eventually(
-          () => visitor.create(limit()),
+          () => visitor.create(market),
           ({ status }) => status === 201,
         );
         const about = own.trader.account.address.slice(2).toLowerCase();
@@ -161,8 +163,7 @@ describe('preparing an order', () => {
           if (text.includes(about)) asked.push(text);
           return undefined;
         });
-        for (const type of ['market', 'limit'])
-          expect((await visitor.create(limit({ type, price: type === 'limit' ? '40000' : undefined }))).status).toBe(201);
+        for (const order of [market, resting]) expect((await visitor.create(order)).status).toBe(201);
         end();
         expect(asked).toHaveLength(2);
         for (const text of asked) for (const method of ['eth_call', 'eth_estimategas']) expect(text).toContain(method);
