@@ -18,8 +18,7 @@ export default {
   globalSetup: '<rootDir>/test/runner/global-setup.mjs',
   globalTeardown: '<rootDir>/test/runner/global-teardown.mjs',
   testTimeout: isSlow || arePages ? 300_000 : 240_000, // slowness is no failure: the machine may be busy with something else
-  // A file waits for blocks and processes for a third of its time, so three keep two cores busy; one of the pages also waits for the browser.
-  maxWorkers: arePages ? 4 : 3,
+  maxWorkers: 3, // a file waits for blocks and processes for a third of its time, so three keep two cores busy
   workerIdleMemoryLimit: '2GB', // a worker whose heap has grown is replaced between two files
   // One that is replaced after its last file has to start before it can end, which takes longer than jest's half second on a busy machine.
   // What a test leaves open is still reported.
