@@ -75,7 +75,7 @@ describe('an answer that waits', () => {
     expect(await waiting).toBe(false);
   });
 
-  it('ends when the service stops, and looks no more', async () => {
+  it('ends when the service stops, after one last look', async () => {
     stopping.abort();
     expect([await waiting, clock.pending]).toEqual([false, 0]);
     expect(reads).toBe(2);

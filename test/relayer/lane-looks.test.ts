@@ -64,6 +64,7 @@ beforeEach(async () => {
   await database.query('lock table scheduled_cancels in access exclusive mode');
 });
 afterEach(async () => {
+  answerAll();
   await database.query('rollback');
   await switches.set(SLUG, bench.wallet, { mode: 'running', reason: null }, Date.now());
   await relayer.stop();
@@ -140,6 +141,5 @@ describe('the owner of a lane, without looks', () => {
       (mode) => mode === 'paused',
     );
     expect(unanswered).toBe(0);
-    answerAll();
   });
 });
