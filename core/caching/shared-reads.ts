@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { atMost } from './at-most.js';
 import type { Clock } from '../ports/clock.js';
 
 /** A question to a node or to the database, and its answer once it is there. */
@@ -36,12 +37,6 @@ export interface SharedReadsOptions<Answer> {
 }
 
 const MAX_KEPT = 10_000;
-
-/** Entries of a cache. With its own `max` the library takes the memory for all of them at once, which costs 14 ms for 10,000. */
-export const atMost = (entries: number): { readonly maxSize: number; readonly sizeCalculation: () => number } => ({
-  maxSize: entries,
-  sizeCalculation: () => 1,
-});
 
 export function createSharedReads<Key extends string | number, Answer, About extends readonly unknown[] = []>(
   clock: Pick<Clock, 'now'>,

@@ -6,7 +6,7 @@ import { redactText } from '../observability/redact.js';
 import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
 import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../caching/shared-reads.js';
+import { atMost } from '../caching/at-most.js';
 import { createKnownByLooks, TRY_AGAIN_MS } from '../domain/known-by-looks.js';
 import { isLive, type Order } from '../domain/order.js';
 

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { atMost } from '../caching/shared-reads.js';
+import { atMost } from '../caching/at-most.js';
 import { traced, type Span, type Tracer } from './tracing.js';
 import type { RelayJob, RelayStore } from '../ports/stores/relay.js';
 import type { RelayNode } from '../ports/relayer.js';
