@@ -40,6 +40,9 @@ const FEES = { gas: 150_000n, maxPriorityFeePerGas: 60n * GWEI, maxFeePerGas: 1_
 export function createChainFaults({ chain: { node, controls }, random, wallets, sent, track }: ChainFaultParts): ChainFaults {
   const { diamond, chainId } = controls.definition;
   const foreign = new Set<string>();
+  /** Faults that take requests back; those at the same time share one look at each block, so that no request is taken back twice. */
+  let takers = 0;
+  let stopTaking: Cancel | null = null;
 
   const countOf = async (address: string, at: 'latest' | 'pending'): Promise<number> =>
     Number(await node.request('eth_getTransactionCount', [address, at]));
@@ -109,10 +112,18 @@ export function createChainFaults({ chain: { node, controls }, random, wallets, 
         });
       await controls.mine(1);
     },
-    takeBackRequests: () =>
-      node.onBlock(({ number }) => {
+    takeBackRequests() {
+      takers += 1;
+      stopTaking ??= node.onBlock(({ number }) => {
         for (const { trader } of [...BOT_KEYS.facade, ...BOT_KEYS.native]) track(takeBack(trader, number + 1n));
-      }),
+      });
+      return () => {
+        takers -= 1;
+        if (takers > 0) return;
+        stopTaking?.();
+        stopTaking = null;
+      };
+    },
   };
 }
 
