@@ -170,6 +170,17 @@ async function whenReverted({ id }: RelayJob): Promise<void> {
   );
 }
 
+/** Resolves once the gateway has published that an order of the bot is rejected: answers that wait for it know it by then. */
+function rejectionOf({ address }: Bot): Promise<void> {
+  return new Promise((resolve) => {
+    const cancel = sandbox.gateway.bus.on('journal', ({ entries }) => {
+      if (!entries.some(({ fact, trader }) => trader === address && fact.kind === 'order' && fact.order?.status === 'rejected')) return;
+      cancel();
+      resolve();
+    });
+  });
+}
+
 /** As a node does whose index of logs lags. */
 function withholdLogs(name: string): { readonly release: () => void } {
   const { chain: port } = sandbox.gateway.venues.get(FACADE_CHAIN) ?? {};
@@ -290,8 +301,10 @@ describe('a change', () => {
     const [oid] = await resting(bot);
     await triggerFirst(bot);
     const held = answersUntil(sandbox);
+    const rejected = rejectionOf(bot);
     const changing = bot.send(modify(oid, rest({ p: '49000' })));
-    await whenReverted(await resumeBehind(bot));
+    await resumeBehind(bot);
+    await rejected;
     held.end();
     expect(await changing).toEqual({ status: 'err', response: expect.stringContaining('Order is executing') });
     expect((await statusOf(bot, oid)).status).toBe('open');
