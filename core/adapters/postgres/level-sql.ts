@@ -50,6 +50,24 @@ export const slotOf = (tradeIndex: string): string => `coalesce((
     where chain = :chain and trader = :trader and trade_index = ${tradeIndex} and kind = 'executed' and order_key like 'resting:%'
       and not orphaned limit 1), ${tradeIndex})`;
 
+/** Where the levels of the order `parent` are stored that came with it: the index of the resting order, or of the trade. */
+const SLOT_OF_OPENING = `coalesce(substring(parent.order_key from '^resting:(.*)$')::bigint, (parent.state -> 'fill' ->> 'tradeIndex')::bigint)`;
+
+/** The order of `level` came with an opening that has another slot, which a reorganisation can give it. */
+const IS_ELSEWHERE = `level.job = 0 and o.chain = level.chain and o.oid = level.owner and parent.id = o.parent_order and level.slot <> ${SLOT_OF_OPENING}`;
+
+export const IS_DISPLACED = `exists (select from exchange_orders o join orders parent on parent.id = o.parent_order where ${IS_ELSEWHERE})`;
+
+/** Levels that came with an opening follow it to its slot. */
+export const FOLLOW_OPENING = `
+  with gone as (
+    delete from level_owners level using exchange_orders o, orders parent
+    where level.chain = :chain and level.trader = :trader and level.owner = any(cast(:owners as bigint[])) and ${IS_ELSEWHERE}
+    returning level.*, ${SLOT_OF_OPENING} as slot_of_opening
+  )
+  insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
+  select chain, trader, slot_of_opening, kind, price, owner, job, seen_at from gone on conflict do nothing`;
+
 /** The rows of an order in `level_owners`: on every trade, and at every price to which the contract moved it. */
 export const rowsOf = ({ chain, trader, oid }: OrderRef): string =>
   `level.chain = ${chain} and level.trader = ${trader} and level.owner = ${oid}`;

@@ -2,6 +2,8 @@ import type { Knex } from 'knex';
 import { AWAITED_WITH_JOBS, IS_AWAITED } from './exchange-sql.js';
 import {
   copyTo,
+  FOLLOW_OPENING,
+  IS_DISPLACED,
   IS_NEWEST_MINED,
   IS_OWNER,
   IS_SET,
@@ -34,9 +36,10 @@ interface Row {
   is_bots: boolean;
   /** A native order set it later. */
   is_natives: boolean;
+  is_displaced: boolean;
 }
 
-type PlacedRow = Omit<Row, 'slot' | 'is_bots' | 'is_natives'> & {
+type PlacedRow = Omit<Row, 'slot' | 'is_bots' | 'is_natives' | 'is_displaced'> & {
   readonly place: bigint;
   readonly is_set: boolean;
   readonly taken_over_at: bigint | null;
@@ -145,7 +148,13 @@ export function createProtectionStore(db: Knex): ProtectionStore {
       const levels = JSON.stringify(wanted.map(({ row: { slot, kind }, price }) => ({ slot, kind, price })));
       const read = async (): Promise<Map<string, Row>> =>
         new Map((await rows<Row>(KNOWN, { chain, trader, levels })).map((row) => [keyOf(row), row]));
+      const followOpenings = (owners: readonly bigint[]) => rows(FOLLOW_OPENING, { chain, trader, owners: owners.map(String) });
       let known = await read();
+      const displaced = [...known.values()].filter(({ is_displaced }) => is_displaced);
+      if (displaced.length > 0) {
+        await followOpenings(displaced.map(({ id }) => id));
+        known = await read();
+      }
       const missing = wanted.filter(
         ({ protection, row, price }) => !orders.has(placeOf(protection)) && !known.has(keyOf({ ...row, price })),
       );
@@ -159,8 +168,11 @@ export function createProtectionStore(db: Knex): ProtectionStore {
           const child = childOf(children, protection);
           if (child === null) await add({ ...row, price, owner: null, job: null, seenAt: at });
           else if (!child.is_held) await add({ ...row, price, owner: child.oid, job: child.job, seenAt: Number(child.created_at) });
-          // The contract moved the stop loss when its order was filled: it stays the same order.
-          else await rows(MOVE, { chain, trader, id: child.oid, price });
+          else {
+            await followOpenings([child.oid]);
+            // The contract moved the stop loss when its order was filled: it stays the same order.
+            await rows(MOVE, { chain, trader, id: child.oid, price });
+          }
         }
         known = await read();
       }
@@ -341,7 +353,7 @@ const placeOf = ({ kind, tradeIndex, price }: Protection): string => `${levelKey
 /** Looks for the newest of each level only, as any number of orders may have set it. */
 export const KNOWN = `
   select level.owner as id, level.slot, level.kind, level.price::text, level.seen_at, ${IS_BOTS} as is_bots,
-    ${isNatives(PLACE)} as is_natives
+    ${isNatives(PLACE)} as is_natives, ${IS_DISPLACED} as is_displaced
   from jsonb_to_recordset(cast(:levels as jsonb)) as wanted(slot bigint, kind text, price numeric) cross join lateral (
     select * from level_owners row
     where row.chain = :chain and row.trader = :trader and row.slot = wanted.slot and row.kind = wanted.kind and row.price = wanted.price
