@@ -3,7 +3,7 @@ import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Config } from '../../core/config/config.js';
 import { LOG_BATCH, LOOK_BACK_MS } from '../../core/indexer/follow-chain.js';
 import { differs, judge, ok, type Looker, type Outcome, type Probe } from './look.js';
-import { systemClock } from '../../core/adapters/system/clock.js';
+import type { Clock } from '../../core/ports/clock.js';
 import { exchange, ExchangeFault, post, rpcPlace, type RpcAnswer, type RpcCall } from '../../core/adapters/evm/rpc-client.js';
 import type { Address, Hex } from '../../core/types.js';
 
@@ -32,7 +32,7 @@ const DEAD_ADDRESS = '0x000000000000000000000000000000000000dEaD';
 /** Checks one node: whether it serves the chain and is alive, and its limits. Null if it is unusable. */
 export async function probeNode(probe: Probe, url: string, part: string, config: ChainConfig): Promise<GoodNode | null> {
   const look = probe.part(part);
-  const ask = createAskNode(url);
+  const ask = createAskNode(url, probe.clock);
   if ((await lookAtChain(look, ask, config.chain.chainId)) !== 'ok') return null;
   const head = await lookAtHead(look, ask, probe);
   if (head === null) return null;
@@ -185,14 +185,15 @@ export interface AskNode {
   call(to: Address, data: Hex, block?: string): Promise<Hex>;
 }
 
-const LIMIT = { timeoutMs: 8_000, clock: systemClock };
+const LONGEST_ANSWER_MS = 8_000;
 
 /** Requests one node over the gateway's own HTTP client, without failover. */
-function createAskNode(url: string): AskNode {
+function createAskNode(url: string, clock: Clock): AskNode {
   const place = rpcPlace(url);
+  const limit = { timeoutMs: LONGEST_ANSWER_MS, clock };
 
   const one = async (method: string, params: readonly unknown[] = []): Promise<unknown> => {
-    const [answer] = await exchange(place, [{ method, params }], LIMIT);
+    const [answer] = await exchange(place, [{ method, params }], limit);
     if (answer === undefined) throw new Error('no answer');
     if ('error' in answer) throw new NodeRefusal(answer.error.message);
     return answer.result;
@@ -200,10 +201,10 @@ function createAskNode(url: string): AskNode {
 
   return {
     one,
-    batch: (calls) => exchange(place, calls, LIMIT),
+    batch: (calls) => exchange(place, calls, limit),
     async date() {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'eth_chainId', params: [] });
-      const { headers } = await post(place, body, { ...LIMIT, isLarge: false });
+      const { headers } = await post(place, body, { ...limit, isLarge: false });
       const time = Date.parse(headers.date ?? '');
       return Number.isNaN(time) ? null : time;
     },

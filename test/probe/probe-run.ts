@@ -1,6 +1,7 @@
-import { systemClock } from '../../core/adapters/system/clock.js';
+import { sleepWith, systemClock } from '../../core/adapters/system/clock.js';
 import type { Finding } from '../../app/probe/look.js';
 import { runProbe } from '../../app/probe/run-probe.js';
+import type { Clock } from '../../core/ports/clock.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 
 export type Environment = Record<string, string>;
@@ -26,15 +27,26 @@ export interface ProbeRun {
   readonly findings: readonly Finding[];
 }
 
+/** The shortest time that a probe gives a host to answer: it listens for less. */
+const SHORTEST_LIMIT_MS = 8_000;
+const after: Clock['after'] = (ms, task) => systemClock.after(ms < SHORTEST_LIMIT_MS ? ms : ms * 10, task);
+/** A host that is only slow is not called unreachable. */
+const PATIENT: Clock = { ...systemClock, after, sleep: sleepWith(after) };
+
 /** The command in this process, its words and its environment. */
-export async function probe(environment: Environment, ...words: readonly string[]): Promise<ProbeRun> {
+export const probe = (environment: Environment, ...words: readonly string[]): Promise<ProbeRun> => probeBy(PATIENT, environment, words);
+
+/** With the limits of production, for hosts that do not answer. */
+export const probeInTime = (environment: Environment): Promise<ProbeRun> => probeBy(systemClock, environment, []);
+
+async function probeBy(clock: Clock, environment: Environment, words: readonly string[]): Promise<ProbeRun> {
   let [output, complaint] = ['', ''];
   const code = await runProbe(words.length > 0 ? words : ['--chain', 'arbitrum-sepolia', '--json'], {
     environment,
     readText: () => {
       throw new Error('no file is read here');
     },
-    clock: systemClock,
+    clock,
     write: (text) => void (output += text),
     complain: (text) => void (complaint += text),
   });
