@@ -95,7 +95,11 @@ const TRANSITIONS = `
     insert into seen_transitions (subject, id, before, after) values ('job', new.id, case when tg_op = 'UPDATE' then old.state end, new.state);
     return null; end $$;
   create trigger note_new_job after insert on relay_jobs for each row execute function note_job();
-  create trigger note_job after update of state on relay_jobs for each row when (old.state is distinct from new.state) execute function note_job();`;
+  create trigger note_job after update of state on relay_jobs for each row when (old.state is distinct from new.state) execute function note_job();
+  create function note_journal() returns trigger language plpgsql as $$ begin
+    insert into seen_transitions (subject, id, after) values ('journal', old.cursor, tg_op);
+    return null; end $$;
+  create trigger note_journal after update or delete on journal for each row execute function note_journal();`;
 
 const DEFAULTS = `
   select format('alter table %I alter column %I set default %s', relation.relname, attribute.attname,

@@ -6,7 +6,7 @@ import { createLifecycle, type OwnedLifecycle } from '../../app/lifecycle.js';
 import { listen } from '../../http/listen.js';
 import type { DatabaseGate } from './database-gate.js';
 import type { Network } from './network.js';
-import { createRecordedLog, type RecordedLog } from '../harness/checks/recorded-log.js';
+import type { RecordedLog } from '../harness/checks/recorded-log.js';
 import type { Scheduler } from './scheduler.js';
 import { createSimulatedClock, type SimulatedClock } from './simulated-clock.js';
 
@@ -16,7 +16,6 @@ export type ReplicaName = 'replica-1' | 'replica-2' | 'replica-3';
 export interface Replica {
   readonly name: ReplicaName;
   readonly clock: SimulatedClock;
-  readonly log: RecordedLog;
   /** For clients. */
   readonly url: string;
   gateway(): Gateway | null;
@@ -29,6 +28,7 @@ export interface Replica {
 
 export interface ReplicaOptions {
   readonly name: ReplicaName;
+  readonly log: RecordedLog;
   readonly scheduler: Scheduler;
   readonly network: Network;
   readonly gate: DatabaseGate;
@@ -38,10 +38,9 @@ export interface ReplicaOptions {
 }
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, scheduler, network, gate, port, configFor, randomBytes } = options;
+  const { name, log, scheduler, network, gate, port, configFor, randomBytes } = options;
   scheduler.setState(name, 'running');
   const clock = createSimulatedClock(scheduler, name);
-  const log = createRecordedLog();
   const lifecycle: OwnedLifecycle = createLifecycle(log, new AbortController(), clock);
   const config = configFor(name);
   let gateway: Gateway | null = null;
@@ -54,7 +53,6 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const replica: Replica = {
     name,
     clock,
-    log,
     url: `http://${network.host('clients', name)}:${port}`,
     gateway: () => gateway,
     kill(isSentDone) {

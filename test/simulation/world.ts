@@ -2,6 +2,7 @@ import net from 'node:net';
 import type { DailyBudgetSetting } from '../../core/config/relayer.js';
 import type { Hex } from '../../core/types.js';
 import { createRandom, type Random } from '../fuzz/random.js';
+import { createRecordedLog, type RecordedLog } from '../harness/checks/recorded-log.js';
 import { openDatabaseGate, type DatabaseGate } from './database-gate.js';
 import type { SimulationServer } from './database-server.js';
 import { installNetwork, type Latency, type Network } from './network.js';
@@ -19,6 +20,8 @@ export interface World {
   readonly gate: DatabaseGate;
   readonly venue: SimulatedVenue;
   readonly replicas: Map<ReplicaName, Replica>;
+  /** Of every process that has run, also of those that were killed. */
+  readonly logs: readonly { readonly name: ReplicaName; readonly log: RecordedLog }[];
   /** Starts a replica, or starts a killed one again. */
   start(name: ReplicaName): Promise<Replica>;
   close(): Promise<void>;
@@ -92,6 +95,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       }),
     );
     const replicas = new Map<ReplicaName, Replica>();
+    const logs: { readonly name: ReplicaName; readonly log: RecordedLog }[] = [];
     const openGate = gate;
     const world: World = {
       scheduler,
@@ -99,10 +103,14 @@ export async function openWorld(options: WorldOptions): Promise<World> {
       gate,
       venue,
       replicas,
+      logs,
       async start(name) {
         const port = FIRST_PORT + NAMES.indexOf(name);
+        const log = createRecordedLog();
+        logs.push({ name, log });
         const replica = await startReplica({
           name,
+          log,
           scheduler,
           network,
           gate: openGate,

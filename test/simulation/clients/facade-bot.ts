@@ -263,7 +263,11 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
           ? { ...chosen.order, t: { trigger: { ...t.trigger, triggerPx: moved(t.trigger.triggerPx) } } }
           : { ...chosen.order, p: price(chosen.order.b), s: size ?? chosen.order.s };
       const request = record.request({ client: name, api: 'facade', trader: trader.address.toLowerCase(), id: cloid, kind: 'modify' });
-      note(request, await act({ type: 'modify', oid: chosen.request.id, order: order({ ...changed, c: cloid }) }, 'modify'));
+      const askedAt = clock.now();
+      const answer = await act({ type: 'modify', oid: chosen.request.id, order: order({ ...changed, c: cloid }) }, 'modify');
+      note(request, answer);
+      const isMade = (answer?.body as { status?: string } | undefined)?.status === 'ok';
+      record.cancels.push({ of: chosen.request, by: request, askedAt, status: isMade ? 'success' : wordOf(answer, 0) });
       changeable.push({ request, order: changed });
     },
     async cancel(choose) {

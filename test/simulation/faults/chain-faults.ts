@@ -47,16 +47,25 @@ export function createChainFaults({ chain: { node, controls }, random, wallets, 
   const countOf = async (address: string, at: 'latest' | 'pending'): Promise<number> =>
     Number(await node.request('eth_getTransactionCount', [address, at]));
 
-  async function send(key: Hex, to: Address, data: Hex, at: 'latest' | 'pending'): Promise<Hex> {
+  /** One after the other, because each asks for the nonce first: two faults may begin at once. */
+  let sending: Promise<unknown> = Promise.resolve();
+  function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = sending.then(work);
+    sending = done.catch(() => undefined);
+    return done;
+  }
+
+  async function sendNow(key: Hex, to: Address, data: Hex, at: 'latest' | 'pending'): Promise<Hex> {
     const signer = localSigner(key);
     const nonce = await countOf(signer.address, at);
     const raw = await signer.signTransaction({ type: 'eip1559', chainId, nonce, ...FEES, to, data });
     return (await node.request('eth_sendRawTransaction', [raw])) as Hex;
   }
+  const send = (key: Hex, to: Address, data: Hex): Promise<Hex> => inTurn(() => sendNow(key, to, data, 'pending'));
 
   async function withdraw(): Promise<void> {
     const data = encodeFunctionData({ abi: diamondAbi, functionName: 'removeTradingDelegate' });
-    for (const { trader } of BOT_KEYS.facade) await send(trader, diamond, data, 'pending');
+    for (const { trader } of BOT_KEYS.facade) await send(trader, diamond, data);
   }
 
   /** The transactions of each nonce that is free, by wallet and nonce. */
@@ -76,12 +85,7 @@ export function createChainFaults({ chain: { node, controls }, random, wallets, 
     const data = (await node.request('eth_call', [call, 'latest'])) as Hex;
     for (const { isOpen, index, createdBlock } of decodeFunctionResult({ abi: diamondAbi, functionName: 'getPendingOrders', data }))
       if (isOpen && BigInt(createdBlock + ORACLE_TIMEOUT_BLOCKS) === next)
-        await send(
-          trader,
-          diamond,
-          encodeFunctionData({ abi: diamondAbi, functionName: 'cancelOrderAfterTimeout', args: [index] }),
-          'pending',
-        );
+        await send(trader, diamond, encodeFunctionData({ abi: diamondAbi, functionName: 'cancelOrderAfterTimeout', args: [index] }));
   }
 
   return {
@@ -92,13 +96,14 @@ export function createChainFaults({ chain: { node, controls }, random, wallets, 
         const delegate = (at === 0 ? wallets[1] : undefined) ?? wallets[0];
         if (delegate === undefined) continue;
         const data = encodeFunctionData({ abi: diamondAbi, functionName: 'setTradingDelegate', args: [delegate] });
-        await send(trader, diamond, data, 'pending');
+        await send(trader, diamond, data);
       }
     },
-    async useElsewhere(key) {
-      foreign.add(await send(key, localSigner(key).address, '0x', 'latest'));
-      await controls.mine(1);
-    },
+    useElsewhere: (key) =>
+      inTurn(async () => {
+        foreign.add(await sendNow(key, localSigner(key).address, '0x', 'latest'));
+        await controls.mine(1);
+      }),
     async changeBranch(depth, isWithdrawn) {
       await controls.reorg(depth, true);
       if (isWithdrawn) {

@@ -28,6 +28,8 @@ export interface FaultState {
   met(): readonly string[];
   /** Hashes of transactions with a key of the relayer that it did not send. */
   foreign(): ReadonlySet<string>;
+  /** Epoch ms at which blocks were taken back for the last time; -1 if none were. */
+  lastTakenBackAt(): number;
 }
 
 /** Takes effect at once; returns what takes it back. Null: it could not take effect. */
@@ -54,6 +56,7 @@ export function injectFaults(
   const applied: FaultKind[] = [];
   const failures: string[] = [];
   const met: string[] = [];
+  let takenBackAt = -1;
   const open = new Map<Fault, Undo>();
   const work = new Set<Promise<unknown>>();
   const nodeFaults = createNodeFaults({
@@ -150,9 +153,14 @@ export function injectFaults(
       await controls.setBaseFee(amount);
       return () => controls.setBaseFee(USUAL_BASE_FEE_GWEI);
     },
-    reorganisation: async ({ amount, isHarsh }) => ((await isPossible(controls.reorg(amount, isHarsh))) ? () => undefined : null),
+    async reorganisation({ amount, isHarsh }) {
+      if (!(await isPossible(controls.reorg(amount, isHarsh)))) return null;
+      takenBackAt = clock.now();
+      return () => undefined;
+    },
     async 'branch-changes'({ amount, isHarsh }) {
       if (!(await isPossible(onChain.changeBranch(amount, isHarsh)))) return null;
+      takenBackAt = clock.now();
       return () => isHarsh && onChain.delegateAgain();
     },
     async 'wallet-used-elsewhere'({ isHarsh }) {
@@ -330,6 +338,7 @@ export function injectFaults(
     failures: () => failures,
     met: () => met,
     foreign: () => onChain.foreign,
+    lastTakenBackAt: () => takenBackAt,
   };
 }
 

@@ -1,10 +1,11 @@
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import { hasTakenBlocksBack, SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
-import { noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
+import { cancelsHold, noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
 import { levelsAreTheirOrders } from './levels.js';
 import { streamsEqualJournal } from './streams.js';
 import {
   budgetsHold,
+  jobsAreTheirOrders,
   jobsFollowTable,
   jobsHaveAnEnd,
   lanesAreFree,
@@ -15,14 +16,14 @@ import {
 
 /** Events that a replica logs only when it meets something its authors did not foresee. */
 const UNFORESEEN =
-  /internal-error$|listener-failed$|^process\.|frame-not-made$|frame-failed$|stop-failed$|start-failed$|account-events-lost$/;
+  /internal-error$|listener-failed$|^process\.|frame-not-made$|frame-failed$|answer-not-sent$|prices-not-published$|stop-failed$|start-failed$|account-events-lost$/;
 
 /** Every invariant by its name. */
 export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'nothing unhandled': ({ unhandled, world, faults }) => [
     ...unhandled,
     ...faults.failures(),
-    ...[...world.replicas.values()].flatMap(({ name, log }) =>
+    ...world.logs.flatMap(({ name, log }) =>
       log.entries
         .filter(({ level, event }) => level === 'error' && UNFORESEEN.test(event))
         .map(({ event, fields }) => `${name} logged ${event}: ${describe(fields['error'])}`),
@@ -30,6 +31,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   ],
   'every job has an end': jobsHaveAnEnd,
   'one mined transaction per job': oneTransactionPerJob,
+  'a mined job has its order': jobsAreTheirOrders,
   'the gas ledger equals the balance': ledgerEqualsBalance,
   'the quota of a trader holds': quotaHolds,
   'the budget of a wallet holds': budgetsHold,
@@ -38,6 +40,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'the journal has no gap, repeat or change': ({ journal }) => journal.complaints(),
   'streams equal the journal': streamsEqualJournal,
   'what clients were answered holds': answersHold,
+  'what was canceled or replaced is over': cancelsHold,
   'no order without a request': noOrderWithoutRequest,
   'a signed request makes one order': oneOrderPerRequest,
   'the view equals the chain': viewEqualsChain,

@@ -28,6 +28,12 @@ export type Invariant = (evidence: Evidence) => Promise<readonly string[]> | rea
 export const hasTakenBlocksBack = (faults: FaultState): boolean =>
   faults.applied().some((kind) => kind === 'reorganisation' || kind === 'branch-changes');
 
+/**
+ * Whether the blocks of what a client has asked for at this time were never taken back. Those that were are made again, or not: what was
+ * answered about them before is not final.
+ */
+export const isFinal = (faults: FaultState, askedAt: number): boolean => askedAt > faults.lastTakenBackAt();
+
 export function livingGateway({ replicas }: World): Gateway {
   for (const replica of replicas.values()) {
     const gateway = replica.gateway();

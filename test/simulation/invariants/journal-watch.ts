@@ -16,12 +16,19 @@ interface Row {
 
 const ROWS = `select trader, cursor::text, row_to_json(journal)::text as text from journal order by trader, journal.cursor`;
 
+/** Noted by a trigger, whenever it happens. */
+const CHANGES = `select id::text, after from seen_transitions where subject = 'journal' order by seq`;
+
 export function watchJournal({ gate }: World): JournalWatch {
   const seen = new Map<string, string>();
   const digest = (text: string): string => createHash('sha256').update(text).digest('hex');
   return {
     async look() {
-      for (const { trader, cursor, text } of await gate.read<Row>(ROWS)) seen.set(`${trader} ${cursor}`, digest(text));
+      for (const { trader, cursor, text } of await gate.read<Row>(ROWS)) {
+        const key = `${trader} ${cursor}`;
+        // As it was first seen: a row that is changed between two looks must not count as it is then.
+        if (!seen.has(key)) seen.set(key, digest(text));
+      }
     },
     async complaints() {
       const rows = await gate.read<Row>(ROWS);
@@ -39,7 +46,8 @@ export function watchJournal({ gate }: World): JournalWatch {
       const ahead = clocks
         .filter(({ trader, cursor }) => BigInt(cursor) !== (last.get(trader) ?? 0n))
         .map(({ trader, cursor }) => `the cursor of ${trader} says ${cursor}, its journal ends with ${last.get(trader) ?? 0n}`);
-      return [...changed, ...gaps, ...ahead];
+      const touched = await gate.read<{ id: string; after: string }>(CHANGES);
+      return [...changed, ...touched.map(({ id, after }) => `journal row ${id} was met by ${after}`), ...gaps, ...ahead];
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { FacadeBot } from '../clients/facade-bot.js';
-import type { CancelRequest } from '../clients/surroundings.js';
-import { hasTakenBlocksBack, show, type Evidence, type Invariant } from './evidence.js';
+import type { CancelRequest, ClientRequest } from '../clients/surroundings.js';
+import { isFinal, show, type Evidence, type Invariant } from './evidence.js';
 import { levelHistory, levelRows, timeOfBlock, type ChainLevel, type LevelHistory, type LevelRow } from './level-history.js';
 
 /** The fields of a listed order that are compared. */
@@ -150,14 +150,12 @@ function judgeStatuses({ statuses }: Said, rows: readonly LevelRow[], { levels, 
 const GONE = /never placed, already canceled, or filled|Cannot modify canceled or filled order/;
 const REPEATED = /nonce/i;
 
-/** Transactions of blocks that were taken back may be made again, or not: then no answer is final. */
 async function judgeAnswers(
   evidence: Evidence,
   bot: FacadeBot,
   rows: readonly LevelRow[],
   { levels, setIn }: LevelHistory,
 ): Promise<string[]> {
-  if (hasTakenBlocksBack(evidence.faults)) return [];
   const { record } = evidence.bots;
   // A cloid that changes kept does not say which of the orders was meant.
   const oidOf = (cloid: string): string | undefined => {
@@ -167,7 +165,8 @@ async function judgeAnswers(
   };
   const standing = (cloid: string): readonly ChainLevel[] => levels.filter(({ owner }) => owner !== null && owner === oidOf(cloid));
   const complaints: string[] = [];
-  for (const cancel of record.cancels.filter(({ of }) => of.client === bot.name)) {
+  const isJudged = ({ askedAt, client }: ClientRequest): boolean => client === bot.name && isFinal(evidence.faults, askedAt);
+  for (const cancel of record.cancels.filter(({ of }) => isJudged(of))) {
     const own = standing(cancel.of.id);
     const oid = oidOf(cancel.of.id);
     if (own.length === 0 || oid === undefined) continue;
@@ -177,7 +176,7 @@ async function judgeAnswers(
     if (GONE.test(cancel.status) && since <= cancel.askedAt)
       complaints.push(`order ${oid} was answered as gone, but it has had ${describe(own)} since before`);
   }
-  for (const { id, answers } of record.requests.filter(({ client }) => client === bot.name)) {
+  for (const { id, answers } of record.requests.filter(isJudged)) {
     const isRefused = answers.length > 0 && answers.every(({ status }) => status.startsWith('error:') && !REPEATED.test(status));
     if (isRefused && standing(id).length > 0)
       complaints.push(

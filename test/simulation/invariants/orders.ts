@@ -2,12 +2,13 @@ import { chainTrader } from '../../harness/traders/chain-trader.js';
 import { compareView } from '../../harness/diamond/chain-checker.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { ClientRequest } from '../clients/surroundings.js';
-import { hasTakenBlocksBack, livingGateway, show, SLUG, type Invariant } from './evidence.js';
+import { isFinal, livingGateway, show, SLUG, type Invariant } from './evidence.js';
 
 interface OrderRow {
   readonly id: string;
   readonly trader: string;
   readonly status: string;
+  readonly action: string | null;
   readonly client_id: string | null;
   readonly agent: string | null;
   readonly cloid: string | null;
@@ -15,7 +16,7 @@ interface OrderRow {
 }
 
 const ORDERS = `
-  select orders.id::text, orders.trader, status, client_id, orders.agent, bot.cloid, bot.oid::text
+  select orders.id::text, orders.trader, status, state ->> 'action' as action, client_id, orders.agent, bot.cloid, bot.oid::text
   from orders left join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
   left join exchange_orders bot on bot.chain = leg.chain and bot.oid = leg.oid
   order by orders.id, bot.oid`;
@@ -61,6 +62,7 @@ const LATER: Readonly<Record<string, (states: readonly string[]) => boolean>> = 
 };
 const EXECUTED: ReadonlySet<string> = new Set(['filled', 'open', 'pending', 'timed_out']);
 const REPEATED = /nonce/i;
+const GONE = /never placed, already canceled, or filled|Cannot modify canceled or filled order/;
 const LEVEL_KINDS: ReadonlySet<string> = new Set(['guard', 'level', 'change', 'modify']);
 
 export const answersHold: Invariant = async ({ world, bots, faults }) => {
@@ -68,8 +70,9 @@ export const answersHold: Invariant = async ({ world, bots, faults }) => {
   const exchange = new Set((await world.gate.read<{ oid: string }>('select oid::text from exchange_orders')).map(({ oid }) => oid));
   const ids = bots.record.requests.map(({ id }) => id);
   const sharedIds = new Set(ids.filter((id, at) => ids.indexOf(id) !== at));
-  const areBlocksFinal = !hasTakenBlocksBack(faults);
-  return bots.record.requests.flatMap((request) => judge(request, rows, { exchange, sharedIds, areBlocksFinal }));
+  return bots.record.requests.flatMap((request) =>
+    judge(request, rows, { exchange, sharedIds, areBlocksFinal: isFinal(faults, request.askedAt) }),
+  );
 };
 
 interface JudgeParts {
@@ -110,6 +113,42 @@ function judge(request: ClientRequest, rows: readonly OrderRow[], { exchange, sh
   return complaints;
 }
 
+/** An order that rests, or may still be filled. */
+const LIVES: ReadonlySet<string> = new Set(['prepared', 'pending', 'open', 'timed_out']);
+
+/** Every transaction of the action that placed the order is in a block, and has done what it should. */
+const MADE = `
+  select exists (
+    select from exchange_orders o join relay_jobs job on job.chain = o.chain and job.parent = o.action where o.cloid = $1)
+  and not exists (
+    select from exchange_orders o join relay_jobs job on job.chain = o.chain and job.parent = o.action
+    where o.cloid = $1 and job.state <> 'mined') as is_made`;
+
+/**
+ * An order that was canceled or replaced with success is over and was not filled. One that was answered as gone does not rest, if it did when
+ * that was asked for. A change that is still under way is also answered with success.
+ */
+export const cancelsHold: Invariant = async ({ world, bots, faults }) => {
+  const rows = await world.gate.read<OrderRow>(ORDERS);
+  const ids = bots.record.requests.map(({ id }) => id);
+  const complaints: string[] = [];
+  for (const { of, by, askedAt, status } of bots.record.cancels) {
+    // A cloid that a change kept means several orders.
+    if (ids.filter((id) => id === of.id).length > 1 || !isFinal(faults, of.askedAt)) continue;
+    const states = rows.filter(({ cloid }) => cloid === of.id).map((row) => row.status);
+    const about = `${of.client}: order ${of.id}`;
+    if (status === 'success' && states.some((state) => LIVES.has(state) || state === 'filled')) {
+      const [made] = by === null ? [{ is_made: true }] : await world.gate.read<{ is_made: boolean }>(MADE, [by.id]);
+      if (made?.is_made === true)
+        complaints.push(`${about} was answered as ${by === null ? 'canceled' : `replaced by ${by.id}`}, but is ${states.join(', ')}`);
+    }
+    const rested = of.answers.some(({ at, status: answered }) => answered === 'resting' && at <= askedAt);
+    if (GONE.test(status) && rested && states.includes('open'))
+      complaints.push(`${about} was answered as gone, but is ${states.join(', ')}`);
+  }
+  return complaints;
+};
+
 /** Every order was asked for by a client, or came from the chain itself. */
 export const noOrderWithoutRequest: Invariant = async ({ world, bots }) => {
   const { requests } = bots.record;
@@ -117,20 +156,33 @@ export const noOrderWithoutRequest: Invariant = async ({ world, bots }) => {
   const answered = new Set(
     requests.filter(({ api }) => api === 'native').flatMap(({ answers }) => answers.flatMap(({ orderId }) => orderId ?? [])),
   );
-  const hasSilentClose = requests.some(
-    ({ kind, api, answers }) => api === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'),
+  // Neither a close by the native API nor a change of the margin has an id of the client.
+  const silentClosers = new Set(
+    requests
+      .filter(({ kind, api, answers }) => api === 'native' && kind === 'close' && answers.some(({ status }) => status === 'silence'))
+      .map(({ trader }) => trader),
   );
   const changers = new Set(requests.filter(({ kind }) => kind === 'margin').map(({ trader }) => trader));
+  const isExplained = ({ trader, client_id, cloid, action }: OrderRow): boolean =>
+    client_id === null &&
+    cloid === null &&
+    ((silentClosers.has(trader) && action === 'close') || (changers.has(trader) && action !== 'open'));
   const rows = await world.gate.read<OrderRow>(ORDERS);
   return (
     rows
       // A request that failed half-way may leave an order that was never sent and expires.
       .filter(({ agent, status }) => agent !== null && status !== 'prepared' && status !== 'expired')
       .filter(({ id, client_id, cloid }) => !(answered.has(id) || ids.has(client_id ?? '') || ids.has(cloid ?? '')))
-      .filter(({ client_id, cloid, trader }) => !((hasSilentClose || changers.has(trader)) && client_id === null && cloid === null))
+      .filter((row) => !isExplained(row))
       .map((row) => `order ${row.id} of ${row.trader} (${row.status}) was asked for by no client`)
   );
 };
+
+/** One that missed its price may be left to rest as another one: only one of the two lives. */
+const OPENED_TWICE = `
+  select leg.oid::text, string_agg(orders.status, ', ' order by orders.id) as states
+  from exchange_legs leg join orders on orders.chain = leg.chain and orders.id = leg.order_id
+  where leg.role = 'open' and orders.status in ('pending', 'open', 'timed_out', 'filled') group by leg.chain, leg.oid having count(*) > 1`;
 
 /** A signed order makes at most one order, however often it is sent. */
 export const oneOrderPerRequest: Invariant = async ({ world, bots }) => {
@@ -141,7 +193,9 @@ export const oneOrderPerRequest: Invariant = async ({ world, bots }) => {
   const named = await world.gate.read<{ client_id: string; count: string }>(
     `select client_id, count(*)::text as count from orders where client_id is not null and repeat_of is null group by trader, client_id having count(*) > 1`,
   );
+  const opened = await world.gate.read<{ oid: string; states: string }>(OPENED_TWICE);
   return [
+    ...opened.map(({ oid, states }) => `order ${oid} of the facade opens more than once: ${states}`),
     ...twice
       .filter(({ cloid, count }) => Number(count) > Math.max(1, asked(cloid)))
       .map(({ cloid, count }) => `${count} orders of the facade have the cloid ${cloid}`),

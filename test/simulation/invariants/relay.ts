@@ -11,6 +11,7 @@ interface ChainTransaction {
 
 interface Sent extends ChainTransaction {
   readonly cost: bigint;
+  readonly hasSucceeded: boolean;
 }
 
 /** Every transaction of the relayer's wallets in a block since the set-up; our tables are not read. */
@@ -24,8 +25,12 @@ export async function sentOnChain({ world, bots: { relayerWallets } }: Evidence)
     const block = await ask<{ transactions: ChainTransaction[] }>('eth_getBlockByNumber', `0x${number.toString(16)}`, true);
     for (const transaction of block.transactions) {
       if (!wallets.has(transaction.from.toLowerCase())) continue;
-      const receipt = await ask<{ gasUsed: string; effectiveGasPrice: string }>('eth_getTransactionReceipt', transaction.hash);
-      sent.push({ ...transaction, cost: BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(transaction.value) });
+      const receipt = await ask<{ gasUsed: string; effectiveGasPrice: string; status: string }>(
+        'eth_getTransactionReceipt',
+        transaction.hash,
+      );
+      const cost = BigInt(receipt.gasUsed) * BigInt(receipt.effectiveGasPrice) + BigInt(transaction.value);
+      sent.push({ ...transaction, cost, hasSucceeded: BigInt(receipt.status) === 1n });
     }
   }
   return sent;
@@ -53,7 +58,10 @@ export const jobsHaveAnEnd: Invariant = async ({ world }) =>
     .filter((job) => !job.is_over)
     .map((job) => `job ${job.id} is still ${job.state}: ${job.note ?? ''}`);
 
-/** Each transaction in a block is the only one of its job, and the job knows it; no nonce is missing; no call was made twice. */
+/** The end of a job whose transaction is in a block, by its receipt: one without a call only uses up the nonce. */
+const endOf = ({ input, hasSucceeded }: Sent): string => (input === '0x' ? 'replaced' : hasSucceeded ? 'mined' : 'reverted');
+
+/** Each transaction in a block is the only one of its job, and the job knows it and its outcome; no nonce is missing; no call was made twice. */
 export const oneTransactionPerJob: Invariant = async (evidence) => {
   const sent = await sentOnChain(evidence);
   const jobs = await evidence.world.gate.read<JobRow>(JOBS);
@@ -62,7 +70,8 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
   const used = new Map<string, string>();
   const inputs = new Map<string, string>();
   const due = new Map<string, number>();
-  for (const { hash, input, nonce, from } of sent) {
+  for (const transaction of sent) {
+    const { hash, input, nonce, from } = transaction;
     const job = byHash.get(hash);
     const expected = due.get(from) ?? Number(nonce);
     due.set(from, expected + 1);
@@ -74,6 +83,8 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
     if (used.has(job.id)) complaints.push(`job ${job.id} has two transactions in blocks: ${used.get(job.id)} and ${hash}`);
     used.set(job.id, hash);
     if (job.mined?.hash !== hash) complaints.push(`job ${job.id} (${job.state}) does not know that ${hash} is in a block`);
+    else if (job.state !== endOf(transaction) && job.purpose !== 'no-op')
+      complaints.push(`job ${job.id} is ${job.state}, and by its receipt ${hash} is ${endOf(transaction)}`);
     if (input !== '0x' && inputs.has(input)) complaints.push(`the call of job ${job.id} was also made by job ${inputs.get(input)}`);
     inputs.set(input, job.id);
   }
@@ -82,6 +93,26 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
       complaints.push(`job ${job.id} counts as mined by ${job.mined.hash}, which is in no block`);
   return complaints;
 };
+
+/** A transaction that was made has an order that is on chain, or was. */
+const UNKNOWN_ORDERS = `
+  select job.id::text as job, orders.id::text, orders.status from relay_jobs job
+  join orders on orders.chain = job.chain and orders.id = job.order_id
+  where job.state = 'mined' and job.purpose = 'action' and job.context ->> 'kind' = 'order' and orders.status in ('prepared', 'expired')`;
+
+const ACTIONS_TWICE = `
+  select signer, nonce::text from relay_actions action
+  where exists (select from relay_jobs job where job.parent = action.id) group by chain, signer, nonce having count(*) > 1`;
+
+/** Every transaction that was made is known by its order, and no signed action has been executed twice. */
+export const jobsAreTheirOrders: Invariant = async ({ world: { gate } }) => [
+  ...(await gate.read<{ job: string; id: string; status: string }>(UNKNOWN_ORDERS)).map(
+    ({ job, id, status }) => `job ${job} is mined, and its order ${id} is ${status}`,
+  ),
+  ...(await gate.read<{ signer: string; nonce: string }>(ACTIONS_TWICE)).map(
+    ({ signer, nonce }) => `two actions of ${signer} with the nonce ${nonce} have transactions`,
+  ),
+];
 
 const sumOfCosts = (sent: readonly Sent[]): bigint => sent.reduce((sum, { cost }) => sum + cost, 0n);
 
@@ -107,20 +138,21 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   return complaints;
 };
 
-const OPENING_COSTS = `
+/** Of all jobs that a budget limits: those that open, and those that change a level, an order or the margin. */
+const LIMITED_COSTS = `
   select job.wallet, sum(cost.cost)::text as cost, case when $1 then cost.mined_at / 86400000 end as day
-  from relay_jobs job join orders on orders.chain = job.chain and orders.id = job.order_id
+  from relay_jobs job left join orders on orders.chain = job.chain and orders.id = job.order_id
   join relay_costs cost on cost.chain = job.chain and cost.job_id = job.id
-  where job.purpose = 'action' and orders.state ->> 'action' = 'open'
+  where job.purpose = 'action' and coalesce(orders.state ->> 'action', 'change') in ('open', 'increase', 'change') and job.context ->> 'kind' <> 'cancel'
   group by 1, 3`;
 
-/** What a wallet pays for openings stays within its budget of the day; closes and cancels are sent beyond it. */
+/** What a wallet pays for openings and changes stays within its budget of the day; closes and cancels are sent beyond it. */
 export const budgetsHold: Invariant = async ({ world, plan: { dailyBudget, msToMidnight } }) =>
   dailyBudget === 'unlimited'
     ? []
-    : (await world.gate.read<{ wallet: string; cost: string }>(OPENING_COSTS, [msToMidnight !== null]))
+    : (await world.gate.read<{ wallet: string; cost: string }>(LIMITED_COSTS, [msToMidnight !== null]))
         .filter(({ cost }) => BigInt(cost) > dailyBudget)
-        .map(({ wallet, cost }) => `${wallet} paid ${cost} wei for openings, and its budget is ${dailyBudget}`);
+        .map(({ wallet, cost }) => `${wallet} paid ${cost} wei for openings and changes, and its budget is ${dailyBudget}`);
 
 /** Each step of a job is a row of its table. */
 export const jobsFollowTable: Invariant = async ({ world }) => {
