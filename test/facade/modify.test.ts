@@ -6,6 +6,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
+import { answersWhenKnown } from '../harness/venue/answer-hold.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
@@ -105,6 +106,7 @@ async function atOnce(bot: Bot, ...actions: object[]): Promise<unknown[]> {
   await eventually(waiting, (jobs) => jobs === 0);
   const before = await kept(bot);
   await chain.pauseMining(true);
+  answersWhenKnown(sandbox);
   const answers: Promise<unknown>[] = [];
   try {
     for (const action of actions) {

@@ -16,6 +16,7 @@ import {
 } from '../harness/traders/level-bot.js';
 import { orderAction } from '../harness/hyperliquid/exchange.js';
 import { FACADE_CHAIN } from '../harness/traders/facade-trader.js';
+import { answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
@@ -248,6 +249,7 @@ describe('a level at a price where another is under way', () => {
     { request, others = [], sent = 0, fail = true }: { request: Wire; others?: readonly Wire[]; sent?: number; fail?: boolean },
   ): Promise<unknown> {
     await chain.pauseMining(true);
+    answersWhenKnown(sandbox);
     const answers: Promise<unknown>[] = [];
     for (const [at, order] of [...others, stop('0.1', Z)].entries()) {
       answers.push(bot.ask(orderAction(order)));
@@ -298,6 +300,7 @@ describe('a level at a price where another is under way', () => {
     const bot = await newBot('0.1');
     await bot.place(stop('0.1', X));
     await chain.pauseMining(true);
+    answersWhenKnown(sandbox);
     const answer = bot.ask(orderAction(stop('0.1', Z)));
     await isSent(bot, 1);
     const { protections } = sandbox.gateway.store.facade;

@@ -245,6 +245,7 @@ describe('a cancel', () => {
       await sendFirst(bot, diamond, diamondCall('removeTradingDelegate', [])),
       await sendFirst(bot, diamond, diamondCall('updateSl', [trade?.index ?? 0, 0n])),
     ];
+    answersWhenKnown(sandbox);
     const canceling = bot.send(cancel(oid));
     await resumeBehind(bot);
     await Promise.all(own.map(({ mined }) => mined));
@@ -336,6 +337,7 @@ describe('a change', () => {
     const [trade] = await bot.trader.trades();
     await nothingUnderWay();
     const { mined } = await sendFirst(bot, chain.definition.diamond, diamondCall('cancelOpenOrder', [trade?.index ?? 0]));
+    answersWhenKnown(sandbox);
     const changing = bot.send(modify(child, stop('46000')));
     await resumeBehind(bot);
     await mined;

@@ -4,7 +4,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
-import { answeredAtOnce } from '../harness/venue/answer-hold.js';
+import { answeredAtOnce, answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const CHAIN = 'arbitrum-sepolia';
@@ -317,6 +317,7 @@ describe('requests that the oracle never answers', () => {
   it('are called resting; their collateral comes back by itself, and a cancel takes it back from the contract', async () => {
     const left = await held();
     const canceled = await held();
+    answersWhenKnown(sandbox);
     const answer = canceled.bot.send({ type: 'cancel', cancels: [{ a: BTC, o: canceled.oid }] });
     await chain.mine(400);
     expect(statuses(await answer)).toEqual(['success']);

@@ -8,6 +8,7 @@ import { eventually } from '../harness/time/eventually.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { readPromql } from '../harness/checks/promql.js';
+import { answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
@@ -69,6 +70,7 @@ beforeAll(async () => {
   const action = orderAction(order({ t: { limit: { tif: 'Ioc' } }, p: '200000' }));
   // A job that is in a block before the node's answer is noted has no time from the one to the other.
   await chain.pauseMining(true);
+  answersWhenKnown(sandbox);
   const answer = postExchange(sandbox.url, CHAIN, await signL1(wallet, action));
   await eventually(
     () => relay.open(CHAIN, lower(sandbox.controls.relayer)),

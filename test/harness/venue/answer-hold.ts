@@ -64,15 +64,19 @@ export const answersWhenKnown = ({ gateway }: WithGateway): void => void Object.
 
 /**
  * What is asked until `end` is answered then, unless its outcome is known before: the time for the answer is over once the test has seen what
- * it wants to see. The watch of an order takes the end of the service as it was when the watch began.
+ * it wants to see. The watch of an order takes the end of the service as it was when the watch began. Keeping blocks or the oracle back, or
+ * releasing them, sets the time for later requests as ever, so do so before.
  */
 export function answersUntil({ gateway }: WithGateway): { readonly end: () => void } {
   const { stopping } = gateway;
+  const { holdMs } = gateway.facade;
   const over = new AbortController();
   Object.assign(gateway, { stopping: AbortSignal.any([stopping, over.signal]) });
+  answersWhenKnown({ gateway });
   return {
     end() {
       Object.assign(gateway, { stopping });
+      if (gateway.facade.holdMs === ENDLESS_MS) Object.assign(gateway.facade, { holdMs });
       over.abort();
     },
   };
