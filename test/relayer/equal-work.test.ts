@@ -83,7 +83,7 @@ describe('the same asked for many times at once', () => {
   it('is one transaction where an order is canceled', async () => {
     const bot = await newFacadeTrader(sandbox);
     const [rests] = await place(bot, buy({ p: '50000', t: { limit: { tif: 'Gtc' } } }));
-    await held(bot, 1);
+    await open(bot);
     const { oid } = (rests as { resting: { oid: number } }).resting;
     const answers = await atOnce((url) => send(bot, { type: 'cancel', cancels: [{ a: BTC, o: oid }] }, url));
     expect(answers).toEqual(answers.map(() => ({ error: expect.stringMatching(/^Order is executing, /) })));
