@@ -9,6 +9,7 @@ import { generatePrivateKey, privateKeyToAccount, sign } from 'viem/accounts';
 import { keccak256, recoverTransactionAddress } from 'viem';
 import { numberToHex, parseTransaction } from 'viem/utils';
 import type { Address, Hex } from '../../core/types.js';
+import type { Alert } from '../../core/ports/stores/alerts.js';
 import { LANE_DEFAULTS } from '../../core/config/relayer.js';
 import { createExternalWallets } from '../../relayer/external-signer.js';
 import type { Unsigned, Wallet } from '../../relayer/wallet.js';
@@ -270,29 +271,35 @@ describe('the reference signer', () => {
 
   it('that does not answer opens an alert, and one that answers again ends it', async () => {
     const { alerts } = beside.gateway.store;
-    // No replica runs the watch: the alert comes from the replica that uses the key.
+    // No replica runs the watch meanwhile: the alert comes from the replica that uses the key.
     await alerts.lead('nobody', Date.now() + 3_600_000, Date.now() + 7_200_000);
     const about = { kind: 'key-trouble', chain: 'arbitrum-sepolia', subject: ADDRESS };
-    const trader = await newTrader(firstChain(sandbox), { delegate: ADDRESS });
-    const agent = new EthersWallet(EthersWallet.createRandom().privateKey);
-    const post = (body: unknown) => postExchange(beside.url, 'arbitrum-sepolia', body);
-    await post(await approveAgent(new EthersWallet(trader.privateKey), agent.address, null, { network: 'Testnet' }));
+    const own = (all: readonly Alert[]) => all.filter(({ kind, subject }) => kind === about.kind && subject === about.subject);
     const well = signerUrl;
-    signerUrl = 'http://127.0.0.1:1';
-    // Its answer is held while the order may still be sent.
-    const answer = post(await signL1(agent, orderAction(order({ p: '30000', s: '0.1', t: { limit: { tif: 'Gtc' } } }))));
-    const [open] = await eventually(
-      () => alerts.open(),
-      (found) => found.length > 0,
-    );
-    expect(open).toMatchObject({ ...about, message: `The wallet ${ADDRESS} cannot sign: its key cannot be used.` });
-    signerUrl = well;
-    await eventually(
-      () => alerts.open(),
-      (found) => found.length === 0,
-    );
-    expect(await alerts.recovered(1)).toMatchObject([{ ...about, id: open?.id }]);
-    expect(await answer).toMatchObject({ status: 200 });
+    try {
+      const trader = await newTrader(firstChain(sandbox), { delegate: ADDRESS });
+      const agent = new EthersWallet(EthersWallet.createRandom().privateKey);
+      const post = (body: unknown) => postExchange(beside.url, 'arbitrum-sepolia', body);
+      await post(await approveAgent(new EthersWallet(trader.privateKey), agent.address, null, { network: 'Testnet' }));
+      signerUrl = 'http://127.0.0.1:1';
+      // Its answer is held while the order may still be sent.
+      const answer = post(await signL1(agent, orderAction(order({ p: '30000', s: '0.1', t: { limit: { tif: 'Gtc' } } }))));
+      const [open] = await eventually(
+        async () => own(await alerts.open()),
+        (found) => found.length > 0,
+      );
+      expect(open).toMatchObject({ ...about, message: `The wallet ${ADDRESS} cannot sign: its key cannot be used.` });
+      signerUrl = well;
+      await eventually(
+        async () => own(await alerts.open()),
+        (found) => found.length === 0,
+      );
+      expect(own(await alerts.recovered(100))).toMatchObject([{ ...about, id: open?.id }]);
+      expect(await answer).toMatchObject({ status: 200 });
+    } finally {
+      signerUrl = well;
+      await alerts.lead('nobody', Date.now(), Date.now());
+    }
   });
 
   it('does not sign without its token, nor what it has no rule for', async () => {
