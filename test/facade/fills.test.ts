@@ -5,7 +5,7 @@ import { hlInfo, type HlInfo } from '../harness/hyperliquid/info.js';
 import { hlSocket, type HlSocket } from '../harness/hyperliquid/socket.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
-import { answersUntil } from '../harness/venue/answer-hold.js';
+import { answersUntil, answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
@@ -71,13 +71,17 @@ async function send({ agentKey }: FacadeTrader, wire: object): Promise<Answered>
 /** The price moves after the order was sent and before the oracle answers. */
 async function sendWhile(bot: FacadeTrader, wire: object, price: number): Promise<Answered> {
   chain.setOraclePolicy(ETH, { mode: 'hold' });
+  answersWhenKnown(sandbox);
   const answer = send(bot, wire);
-  await eventually(
-    () => bot.trader.pending(),
-    (pending) => pending === 1,
-  );
-  sandbox.controls.prices.jump(ETH, String(price));
-  chain.setOraclePolicy(ETH, { mode: 'auto' });
+  try {
+    await eventually(
+      () => bot.trader.pending(),
+      (pending) => pending === 1,
+    );
+    sandbox.controls.prices.jump(ETH, String(price));
+  } finally {
+    chain.setOraclePolicy(ETH, { mode: 'auto' });
+  }
   await chain.mine(1);
   return answer;
 }
@@ -249,23 +253,27 @@ describe('an order for immediate execution', () => {
     chain.setOraclePolicy(ETH, { mode: 'hold' });
     const answers = answersUntil(sandbox);
     const answer = send(bot, buy('0.1')) as Promise<unknown> as Promise<{ resting: { oid: number } }>;
-    await eventually(
-      () => bot.trader.pending(),
-      (pending) => pending === 1,
-    );
-    const [pending] = await eventually(
-      () => historyOf(bot),
-      (orders) => orders.length === 1,
-    );
-    expect(await openOf(bot)).toEqual([]);
-    answers.end();
-    const { oid } = (await answer).resting;
-    expect(pending?.order.oid).toBe(oid);
-    expect(await openOf(bot)).toMatchObject([{ oid }]);
-    await socket.find<Update[]>('orderUpdates', (updates) =>
-      updates.some(({ order: shown, status }) => shown.oid === oid && status === 'open'),
-    );
-    chain.setOraclePolicy(ETH, { mode: 'auto' });
+    try {
+      await eventually(
+        () => bot.trader.pending(),
+        (pending) => pending === 1,
+      );
+      const [pending] = await eventually(
+        () => historyOf(bot),
+        (orders) => orders.length === 1,
+      );
+      expect(await openOf(bot)).toEqual([]);
+      answers.end();
+      const { oid } = (await answer).resting;
+      expect(pending?.order.oid).toBe(oid);
+      expect(await openOf(bot)).toMatchObject([{ oid }]);
+      await socket.find<Update[]>('orderUpdates', (updates) =>
+        updates.some(({ order: shown, status }) => shown.oid === oid && status === 'open'),
+      );
+    } finally {
+      answers.end();
+      chain.setOraclePolicy(ETH, { mode: 'auto' });
+    }
     await chain.mine(1);
     await socket.find<Update[]>('orderUpdates', (updates) => updates.some(({ status }) => status === 'filled'));
     expect(await openOf(bot)).toEqual([]);
@@ -288,13 +296,18 @@ describe('a good-till-cancelled order that misses its price', () => {
     const socket = await follow(bot);
     const cloid = `0x${'6b'.repeat(16)}`;
     chain.setOraclePolicy(ETH, { mode: 'reject', reason: 3 });
-    const answer = (await send(bot, buy('0.1', { p: '3003', t: { limit: { tif: 'Gtc' } }, c: cloid }))) as unknown;
-    await priced(3_100);
-    chain.setOraclePolicy(ETH, { mode: 'auto' });
+    let answer: unknown;
+    try {
+      answer = await send(bot, buy('0.1', { p: '3003', t: { limit: { tif: 'Gtc' } }, c: cloid }));
+      await priced(3_100);
+    } finally {
+      chain.setOraclePolicy(ETH, { mode: 'auto' });
+    }
     const { oid } = (answer as { resting: { oid: number } }).resting;
     expect(answer).toEqual({ resting: { oid, cloid } });
     expect(await info.ask('openOrders', { user: bot.address })).toMatchObject([{ oid, cloid, sz: '0.1' }]);
     expect((await historyOf(bot)).map(({ order: { oid: own }, status }) => [own, status])).toEqual([[oid, 'open']]);
+    await socket.find<Update[]>('orderUpdates', (updates) => updates.some(({ status }) => status === 'open'));
     const updates = socket.of<Update[]>('orderUpdates').flat();
     expect(updates.map(({ order: shown, status }) => [shown.oid, status])).toEqual([[oid, 'open']]);
     await eventually(

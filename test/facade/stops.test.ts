@@ -4,7 +4,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../harness/traders/facade-trader.js';
-import { answersUntil } from '../harness/venue/answer-hold.js';
+import { answersUntil, answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -158,18 +158,23 @@ describe('a close with a tight limit', () => {
     );
     const close = () => bot.send(orders(sell('0.1', { r: true, p: String(PRICE * 0.998) })));
     const unmatched = [{ error: 'Order could not immediately match against any resting orders. asset=0' }];
-    chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
-    expect(await close()).toEqual(unmatched);
-    expect(await closingSlippageOf(bot, Number(before?.index))).toBe(10_000);
-    // The contract refuses it as well when the market has moved beyond it.
-    chain.setOraclePolicy(BTC, { mode: 'hold' });
-    const answer = close();
-    await eventually(
-      () => bot.trader.pending(),
-      (count) => count === 1,
-    );
-    sandbox.controls.prices.jump(BTC, String(PRICE * 0.995));
-    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    let answer: Promise<Status[]>;
+    try {
+      chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
+      expect(await close()).toEqual(unmatched);
+      expect(await closingSlippageOf(bot, Number(before?.index))).toBe(10_000);
+      // The contract refuses it as well when the market has moved beyond it.
+      chain.setOraclePolicy(BTC, { mode: 'hold' });
+      answersWhenKnown(sandbox);
+      answer = close();
+      await eventually(
+        () => bot.trader.pending(),
+        (count) => count === 1,
+      );
+      sandbox.controls.prices.jump(BTC, String(PRICE * 0.995));
+    } finally {
+      chain.setOraclePolicy(BTC, { mode: 'auto' });
+    }
     expect(await answer).toEqual(unmatched);
     await jumpTo(PRICE);
     expect(await close()).toMatchObject([{ filled: {} }]);
@@ -202,8 +207,7 @@ describe('a flip', () => {
     expect(flipped).toEqual({ error: 'Invalid TP/SL price. asset=0' });
     expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
     chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
-    const [refused] = await bot.send(orders(sell('0.03')));
-    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    const [refused] = await bot.send(orders(sell('0.03'))).finally(() => chain.setOraclePolicy(BTC, { mode: 'auto' }));
     expect(refused).toEqual({ error: 'Order could not immediately match against any resting orders. asset=0' });
     expect(await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address)).toEqual([]);
     expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
@@ -216,14 +220,18 @@ describe('a flip', () => {
     chain.setOraclePolicy(BTC, { mode: 'hold' });
     const answers = answersUntil(sandbox);
     const sent = bot.send(orders(sell('0.3')));
-    await eventually(
-      () => bot.trader.pending(),
-      (pending) => pending === 1,
-    );
-    answers.end();
-    const [waiting] = await sent;
-    expect(waiting).toMatchObject({ resting: { oid: expect.any(Number) } });
-    chain.setOraclePolicy(BTC, { mode: 'auto' });
+    try {
+      await eventually(
+        () => bot.trader.pending(),
+        (pending) => pending === 1,
+      );
+      answers.end();
+      const [waiting] = await sent;
+      expect(waiting).toMatchObject({ resting: { oid: expect.any(Number) } });
+    } finally {
+      answers.end();
+      chain.setOraclePolicy(BTC, { mode: 'auto' });
+    }
     await trades(bot, 0);
     await eventually(
       () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
