@@ -1,6 +1,7 @@
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { RequestHook } from '../../sandbox/fault-plan.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
+import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { eventually, eventuallyOn } from '../harness/time/eventually.js';
 import { order, orderAction } from '../harness/hyperliquid/exchange.js';
 import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
@@ -131,14 +132,17 @@ describe('a node that', () => {
 describe('a chain that takes blocks back', () => {
   it('gets the same orders again, once', async () => {
     const bot = await venue.newBot();
-    await chain.mine(8);
+    const before = await venue.client.getBlockNumber({ cacheTime: 0 });
+    const arePlaced = () =>
+      soon(
+        () => bot.trader.trades(),
+        (trades) => trades.length === 2,
+      );
     await bot.send(orderAction(rest('50000')));
     await bot.send(orderAction(rest('49000')));
-    await chain.reorg(4, true);
-    await soon(
-      () => bot.trader.trades(),
-      (trades) => trades.length === 2,
-    );
+    await arePlaced();
+    await reorgAway(chain, venue.client, before + 1n);
+    await arePlaced();
     await expectWhole(bot);
   });
 });

@@ -8,6 +8,7 @@ import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { SignedJob } from '../../relayer/lane-options.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader } from '../harness/traders/chain-trader.js';
+import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { eventually } from '../harness/time/eventually.js';
 import { storeAction } from '../harness/hyperliquid/store-action.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
@@ -524,12 +525,10 @@ describe('the chain', () => {
 
   it('that drops a block gets the same transaction again', async () => {
     const bench = await relayBench(chain, sandbox.gateway);
-    // What gave the trader a delegate and collateral must not go with the order.
-    await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
     const first = await relayer.send(await requestOf(bench));
-    await whenOver(bench, [first.job.id]);
-    await chain.reorg(3, true);
+    const [over] = await whenOver(bench, [first.job.id]);
+    await reorgAway(chain, bench.client, over?.mined?.blockNumber ?? 0n);
     const second = await relayer.send(await requestOf(bench));
     const ids = [first.job.id, second.job.id];
     await eventually(
