@@ -25,6 +25,7 @@ beforeEach(() => jumpTo(60_000));
 afterEach(async () => {
   await socket?.close();
   socket = null;
+  chain.resetOracle();
 });
 
 async function jumpTo(price: number): Promise<void> {
@@ -120,7 +121,6 @@ describe('an order that goes without its owner canceled it', () => {
     const [lost = 0] = await bot.asks(buy());
     await chain.mine(400);
     await bot.ends(lost, 'canceled');
-    chain.setOraclePolicy(BTC, { mode: 'auto' });
     await bot.isPublished(lost);
   });
 
