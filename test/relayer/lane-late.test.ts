@@ -3,6 +3,7 @@ import type { RelayNode, SendVerdict } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
+import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { createShiftedClock } from '../harness/time/shifted-clock.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -135,12 +136,10 @@ describe('a lane', () => {
 
   it('brings back a transaction whose block is gone although nothing else is to be sent', async () => {
     const bench = await relayBench(chain, sandbox.gateway);
-    // What gave the trader a delegate and collateral must not go with the order.
-    await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
     const { job } = await relayer.send(await requestOf(bench));
-    await whenIn(job.id, 'mined');
-    await chain.reorg(3, true);
+    const over = await whenIn(job.id, 'mined');
+    await reorgAway(chain, bench.client, over?.mined?.blockNumber ?? 0n);
     await eventually(
       () => bench.trader.trades(),
       (trades) => trades.length === 1,
