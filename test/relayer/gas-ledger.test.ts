@@ -6,6 +6,7 @@ import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
+import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { createShiftedClock } from '../harness/time/shifted-clock.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -105,14 +106,12 @@ describe('the gas ledger', () => {
 
   it('follows the chain through reorganisations: what is dropped is taken back, what comes again is booked again', async () => {
     const bench = await relayBench(chain, sandbox.gateway);
-    // What gave the trader a delegate and collateral must not go with the order.
-    await chain.mine(3);
     const relayer = start(bench, { waits: { stuckMs: 300 } });
     const first = await relayer.send(await requestOf(bench));
-    await whenIn(first.job.id, 'mined');
+    const over = await whenIn(first.job.id, 'mined');
     await expectToTheWei(bench);
     await chain.setBaseFee(3);
-    await chain.reorg(3, true);
+    await reorgAway(chain, bench.client, over?.mined?.blockNumber ?? 0n);
     const second = await relayer.send(await requestOf(bench));
     await whenIn(second.job.id, 'mined');
     await eventually(
