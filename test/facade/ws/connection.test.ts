@@ -27,6 +27,7 @@ import { newFacadeTrader } from '../../harness/traders/facade-trader.js';
 import { hlInfo } from '../../harness/hyperliquid/info.js';
 import { order, orderAction, signL1 } from '../../harness/hyperliquid/exchange.js';
 import { hlSocket, type HlSocket } from '../../harness/hyperliquid/socket.js';
+import { answersWhenKnown } from '../../harness/venue/answer-hold.js';
 import type { TestVenue } from '../../harness/venue/own-venue.js';
 import { sharedVenue } from '../../harness/venue/shared-venue.js';
 import { createManualClock } from '../../harness/time/manual-clock.js';
@@ -230,15 +231,20 @@ describe('a request on the connection', () => {
     sandbox.controls.prices.jump(0, '60000');
     const bot = await newFacadeTrader(sandbox);
     const [chain] = sandbox.controls.chains;
+    const action = await signL1(new Wallet(bot.agentKey), orderAction(order({ p: '63000', s: '0.1' })));
     chain?.setOraclePolicy(null, { mode: 'hold' });
-    const held = socket.post('action', await signL1(new Wallet(bot.agentKey), orderAction(order({ p: '63000', s: '0.1' }))));
-    let isAnswered = false;
-    void held.then(() => (isAnswered = true));
-    const from = socket.received.length;
-    socket.send({ method: 'ping' });
-    await socket.find('pong', () => true, from);
-    expect(isAnswered).toBe(false);
-    chain?.setOraclePolicy(null, { mode: 'auto' });
+    answersWhenKnown(sandbox);
+    const held = socket.post('action', action);
+    try {
+      let isAnswered = false;
+      void held.then(() => (isAnswered = true));
+      const from = socket.received.length;
+      socket.send({ method: 'ping' });
+      await socket.find('pong', () => true, from);
+      expect(isAnswered).toBe(false);
+    } finally {
+      chain?.setOraclePolicy(null, { mode: 'auto' });
+    }
     expect(await held).toMatchObject({ type: 'action', payload: { status: 'ok' } });
   });
 });
