@@ -59,10 +59,13 @@ describe('a node that is down while an order is prepared', () => {
     const own = await newAgentTrader(sandbox, chain);
     const before = await traces(own);
     chain.setRpcFault({ mode: 'down' });
-    const refused = await own.create(limit({ clientId: 'patience' }));
-    expect(refusal(refused)).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
-    expect(await traces(own)).toEqual(before);
-    chain.setRpcFault({ mode: 'ok' });
+    try {
+      const refused = await own.create(limit({ clientId: 'patience' }));
+      expect(refusal(refused)).toEqual([502, 'UPSTREAM_UNAVAILABLE']);
+      expect(await traces(own)).toEqual(before);
+    } finally {
+      chain.setRpcFault({ mode: 'ok' });
+    }
     expect((await own.create(limit({ clientId: 'patience' }))).status).toBe(201);
     expect((await traces(own))['orders']).toBe((before['orders'] ?? 0) + 1);
   });
