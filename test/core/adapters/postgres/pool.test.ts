@@ -57,7 +57,7 @@ it('leaves requests their connections while every chain is followed and every wa
 
 it('lends no connection on which the server has fallen silent', async () => {
   const proxy = await openDatabaseLine(server.url);
-  const limits = { statementMs: 200, lockMs: 200, idleTransactionMs: 200 };
+  const limits = { statementMs: 2_000, lockMs: 2_000, idleTransactionMs: 2_000 };
   const db = connectDatabase({ url: proxy.url, log: createRecordedLog(), poolSize: 1, limits });
   const look = statement('select 1 as one');
   try {

@@ -190,7 +190,7 @@ describe('a database that is gone', () => {
 
   it('that falls silent is NOT_READY too, instead of holding its callers for ever', async () => {
     const proxy = await createTcpProxy(database.url);
-    const behind = createStore({ log, url: proxy.url, limits: { statementMs: 100, lockMs: 100, idleTransactionMs: 1_000 } });
+    const behind = createStore({ log, url: proxy.url, limits: { statementMs: 2_000, lockMs: 2_000, idleTransactionMs: 2_000 } });
     await behind.ping();
     proxy.silence();
     await expect(behind.ping()).rejects.toMatchObject({ code: 'NOT_READY' });
