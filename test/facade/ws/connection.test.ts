@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import type { RequestAccess } from '../../../core/access/request-access.js';
 import { createIpLimits, type IpLimits } from '../../../core/access/limits.js';
 import { createAddressShares } from '../../../core/stream/address-shares.js';
+import type { Clock } from '../../../core/ports/clock.js';
 import { venueOf } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
 import { createResponseCache } from '../../../core/caching/response-cache.js';
@@ -47,9 +48,13 @@ afterAll(async () => {
   await sandbox.stop();
 });
 
-/** The same gateway's stream on a port of its own, with limits that a test can reach. */
-async function serve(limits: Partial<SessionLimits>, access: Partial<RequestAccess> = {}): Promise<string> {
-  const gateway = { ...sandbox.gateway, access: { ...sandbox.gateway.access, ...access } };
+/** The same gateway's stream on a port of its own, with limits or a clock that a test can reach. */
+async function serve(
+  limits: Partial<SessionLimits>,
+  access: Partial<RequestAccess> = {},
+  clock: Clock = sandbox.gateway.clock,
+): Promise<string> {
+  const gateway = { ...sandbox.gateway, clock, access: { ...sandbox.gateway.access, ...access } };
   const http = await listen('127.0.0.1', 0, { randomBytes: systemRandom });
   const responses = createResponseCache(gateway);
   const parts = { streamOf: createStreams(gateway), responses, trade: createTradeHandlers(gateway) };
@@ -361,12 +366,15 @@ describe('limits of a connection', () => {
   });
 
   it('end a connection without messages, and none with them', async () => {
-    const url = await serve({ idleMs: 200 });
+    const clock = createManualClock();
+    const url = await serve({ idleMs: 60_000 }, {}, clock);
     const [silent, alive] = [await hlSocket(url), await hlSocket(url)];
-    const pinging = setInterval(() => alive.send({ method: 'ping' }), 50);
+    clock.advance(30_000);
+    alive.send({ method: 'ping' });
+    await alive.find('pong');
+    clock.advance(30_000);
     expect(await silent.closed).toEqual({ code: 1001, reason: 'Inactive' });
-    clearInterval(pinging);
-    expect(alive.socket.readyState).toBe(alive.socket.OPEN);
+    await alive.post('info', { type: 'meta' });
     await alive.close();
   });
 
