@@ -4,6 +4,7 @@ import type { RelayNode } from '../../core/ports/relayer.js';
 import type { RunningRelayer } from '../../relayer/create-relayer.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { eventually } from '../harness/time/eventually.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { relayBench, requestOf, whenHealed, type RelayBench } from '../harness/relayer/relayer-bench.js';
 import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
@@ -120,9 +121,11 @@ describe('a node that counts more transactions than were sent from here', () => 
       () => bench.nonce(),
       (nonce) => nonce === 6,
     );
-    const relayer = start(bench, { waits: { doubtMs: 1_500 } });
+    const clock = createShiftedClock();
+    const relayer = start(bench, { clock, waits: { doubtMs: LONG_MS } });
     const { job } = await relayer.send(await requestOf(bench));
     expect(await whenBlocked(relayer, bench)).toBe('its node counts 6 transactions of its wallet that were not sent from here');
+    clock.move(LONG_MS);
     expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 6 });
     await whenHealed(relayer, bench);
     await expectRelayInvariants(purse, { slug: SLUG, store, strangers });

@@ -547,17 +547,16 @@ describe('two replicas', () => {
       looks += 1;
       return bench.node.account(address);
     };
-    start(bench, { node: { ...bench.node, account } });
-    // The lane has looked at the chain twice: the next time it does so by itself is a quarter of a minute away.
+    const queuedAt = systemClock.now();
+    start(bench, { node: { ...bench.node, account }, clock: { ...systemClock, now: () => queuedAt } });
+    // The lane has looked at the chain twice. On this clock it does not do so again by itself.
     await eventually(
       () => looks,
       (count) => count >= 2,
     );
-    const queuedAt = systemClock.now();
     const { id } = await bench.store.queue({ ...(await requestOf(bench)), chain: SLUG, wallet: bench.wallet }, queuedAt);
     const [job] = await whenOver(bench, [id]);
     expect(job?.state).toBe('mined');
-    expect(job?.acceptedAt ?? Infinity).toBeLessThan(queuedAt + 8_000);
   });
 
   it('share a lane, and the second takes over when the first is gone', async () => {
