@@ -138,17 +138,13 @@ describe('POST /orders/{id}/submit', () => {
     ['a transaction of the trader that is another order', () => agent.trader.open({ tradeType: 1, openPrice: 40_000n * 10n ** 10n })],
     ['a transaction that calls something else', () => agent.trader.send(agent.trader.account.address, '0x')],
     ['a failed transaction of another account', failedElsewhere],
-  ])(
-    'refuses %s, mined, and stores nothing of it',
-    async (_what, transaction) => {
-      const { id } = await create();
-      const hash = await transaction();
-      const answer = await agent.submit(id, hash);
-      expect([...refusal(answer), answer.body['details']]).toEqual([422, 'SUBMISSION_MISMATCH', { txHash: hash }]);
-      expect(await agent.order(id)).toMatchObject({ status: 'prepared', txHash: null });
-    },
-    30_000,
-  );
+  ])('refuses %s, mined, and stores nothing of it', async (_what, transaction) => {
+    const { id } = await create();
+    const hash = await transaction();
+    const answer = await agent.submit(id, hash);
+    expect([...refusal(answer), answer.body['details']]).toEqual([422, 'SUBMISSION_MISMATCH', { txHash: hash }]);
+    expect(await agent.order(id)).toMatchObject({ status: 'prepared', txHash: null });
+  });
 
   async function failedElsewhere(): Promise<`0x${string}`> {
     const { account, client } = outsider.trader;

@@ -130,22 +130,18 @@ describe('a wallet outside the gateway', () => {
   it.each([
     ['limit', 1, 3_000, '2990'],
     ['stop', 2, 3_010, '3011'],
-  ] as const)(
-    'has a %s order filled under a new trade index',
-    async (type, tradeType, trigger, moves) => {
-      const trader = await newTrader(chain);
-      sandbox.controls.prices.jump(1, '3005');
-      await trader.open({ pairIndex: 1, tradeType, openPrice: price(trigger) });
-      expect((await newest(trader, 'open', 1)).type).toBe(type);
-      sandbox.controls.prices.jump(1, moves);
-      const filled = await newest(trader, 'filled', 1);
-      const [position] = await positions(trader);
-      expect(filled.fill?.positionId).toBe(position?.id);
-      expect((await trader.trades()).map(({ index }) => index)).toEqual([1]);
-      await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
-    },
-    30_000,
-  );
+  ] as const)('has a %s order filled under a new trade index', async (type, tradeType, trigger, moves) => {
+    const trader = await newTrader(chain);
+    sandbox.controls.prices.jump(1, '3005');
+    await trader.open({ pairIndex: 1, tradeType, openPrice: price(trigger) });
+    expect((await newest(trader, 'open', 1)).type).toBe(type);
+    sandbox.controls.prices.jump(1, moves);
+    const filled = await newest(trader, 'filled', 1);
+    const [position] = await positions(trader);
+    expect(filled.fill?.positionId).toBe(position?.id);
+    expect((await trader.trades()).map(({ index }) => index)).toEqual([1]);
+    await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
+  });
 
   it('is closed by its take profit, its stop loss and its liquidation', async () => {
     const trader = await newTrader(chain);
