@@ -99,8 +99,8 @@ describe("a dead man's switch that flattens", () => {
     await bot.send(orderAction(buy('0.1')));
     await bot.send(orderAction(stop, buy('0.1', { p: '50000', t: limit('Gtc') })));
     await settled(bot.trader, 2);
-    expect(await bot.send({ type: 'scheduleCancel', time: sandbox.clock.now() + 8_000 })).toMatchObject({ status: 'ok' });
-    sandbox.clock.move(8_000);
+    expect(await bot.send({ type: 'scheduleCancel', time: sandbox.clock.now() + 60_000 })).toMatchObject({ status: 'ok' });
+    sandbox.clock.move(60_000);
     await settled(bot.trader, 0);
     const jobs = await eventually(
       () => scheduledJobs(bot.address),
@@ -118,10 +118,10 @@ describe("a dead man's switch that flattens", () => {
     await settled(bot.trader, 1);
     const { store } = sandbox.gateway;
     const pausedAt = sandbox.clock.now();
-    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 8_000 })).toMatchObject({ status: 'ok' });
+    expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 60_000 })).toMatchObject({ status: 'ok' });
     await store.switches.set(CHAIN, null, { mode: 'paused', reason: null }, pausedAt);
     await beside.stop();
-    sandbox.clock.move(8_000);
+    sandbox.clock.move(60_000);
     await looksPass(sandbox.gateway);
     expect(await bot.trader.trades()).toHaveLength(1);
     expect(await scheduledJobs(bot.address)).toEqual([]);

@@ -52,6 +52,7 @@ async function newBot() {
   };
   const act = async (action: Record<string, unknown>) => {
     const { body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
+    expect(body).toMatchObject({ status: 'ok' });
     const { response } = body as { response: { data?: { statuses: Record<string, Record<string, number>>[] } } };
     return response.data?.statuses ?? [];
   };
@@ -107,8 +108,8 @@ describe('an order that goes without its owner canceled it', () => {
   it('is an entry whose schedule came due', async () => {
     const bot = await newBot();
     const [entry = 0] = await bot.send(buy({ p: '50000', t: { limit: { tif: 'Gtc' } } }));
-    await bot.act({ type: 'scheduleCancel', time: sandbox.clock.now() + 8_000 });
-    sandbox.clock.move(8_000);
+    await bot.act({ type: 'scheduleCancel', time: sandbox.clock.now() + 60_000 });
+    sandbox.clock.move(60_000);
     await bot.ends(entry, 'scheduledCancel');
     await bot.isPublished(entry);
     const history = await info.ask<{ order: { oid: number }; status: string }[]>('historicalOrders', { user: bot.user });
