@@ -2,8 +2,8 @@ import { systemClock } from '../../core/adapters/system/clock.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createFaultProxy, type FaultProxy } from '../../sandbox/fault-proxy.js';
 import { createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
-import { eventually } from '../harness/time/eventually.js';
-import { startSecondGateway, type SecondGateway } from '../harness/venue/second-gateway.js';
+import { eventually, until } from '../harness/time/eventually.js';
+import { startSecondGateway, whenReady, type SecondGateway } from '../harness/venue/second-gateway.js';
 import { createShiftedClock } from '../harness/time/shifted-clock.js';
 import { checkExchange } from '../harness/checks/openapi-check.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -87,15 +87,20 @@ describe('GET /ready', () => {
   });
 
   it('is 503 while the events are far behind, and says how fast they come nearer and how long it will take', async () => {
-    await chain.mine(800);
+    const { number } = await chain.mine(800);
+    const head = Number(number);
     const database: TestDatabase = await createTestDatabase();
     const proxy = await way();
-    // A provider with short ranges and a slow disk.
+    const seen: ChainReady[] = [];
+    const isLate = ({ followed: { catchUp } }: ChainReady): boolean =>
+      catchUp !== null && catchUp.percent > 50 && catchUp.secondsLeft !== null;
+    // A provider with short ranges. It gives the later ones once /ready was seen to speak of those before them.
     proxy.onRequest(async (body) => {
       const range = rangeIn(body);
       if (range === null) return undefined;
-      if (range > 40) return { answer: { error: { code: -32005, message: 'block range is too long' } } };
-      await systemClock.sleep(60);
+      if (range.blocks > 40) return { answer: { error: { code: -32005, message: 'block range is too long' } } };
+      if (range.to > head * 0.4) await until(() => seen.length > 0);
+      if (range.to > head * 0.9) await until(() => seen.some(isLate));
       return undefined;
     });
     const chains = sandbox.config.chains.map((one) => ({ ...one, startBlock: 0n }));
@@ -104,7 +109,6 @@ describe('GET /ready', () => {
       { hosts: { rpcUrls: [proxy.url] } },
     );
     gateways.push(beside);
-    const seen: ChainReady[] = [];
     await eventually(
       async () => {
         const { status, chain: own } = await readyOf(beside);
@@ -113,10 +117,8 @@ describe('GET /ready', () => {
       },
       (status) => status === 200,
     );
-    const percents = seen.map(({ followed }) => followed.catchUp?.percent ?? 0);
-    expect(percents[0]).toBeLessThan(50);
-    expect(percents.at(-1)).toBeGreaterThan(50);
-    const late = seen.at(-1);
+    expect(seen[0]?.followed.catchUp?.percent).toBeLessThan(50);
+    const late = seen.find(isLate);
     expect(late?.followed.catchUp?.blocksPerSecond).toBeGreaterThan(0);
     expect(late?.reasons.join()).toMatch(/in up to block \d+ of \d+ \([\d.]+ %, [\d.]+ blocks per second, about \d+ s left\)/);
     await eventually(
@@ -147,6 +149,20 @@ describe('GET /ready', () => {
       /the newest block is \d+ s old|in up to block/.test(own.reasons.join()),
     );
     expect(status).toBe(503);
+  });
+
+  it('is 503 while the gateway ends, and can be asked for as long as a balancer may still send requests', async () => {
+    const clock = createShiftedClock();
+    const config = { ...sandbox.config, shutdownDelayMs: 600_000 };
+    const beside = await startSecondGateway({ ...sandbox, config }, { clock });
+    gateways.push(beside);
+    await whenReady(beside);
+    const ended = beside.stop();
+    const { status, body } = await beside.get('/ready');
+    expect([status, body]).toMatchObject([503, { ready: false, stopping: true, database: { ready: true } }]);
+    clock.pass(600_000);
+    await ended;
+    await expect(beside.get('/ready')).rejects.toThrow();
   });
 
   it('stays ready on the configuration that the chain itself gives while the backend is silent, and is 503 while prices are', async () => {
@@ -186,8 +202,8 @@ describe('GET /ready', () => {
 
 const big = (_: string, value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value);
 
-/** Blocks of the range of logs that is asked for. */
-function rangeIn(body: unknown): number | null {
+/** The range of logs that is asked for. */
+function rangeIn(body: unknown): { readonly to: number; readonly blocks: number } | null {
   const [, from, to] = /"fromBlock":"(0x[0-9a-f]+)","toBlock":"(0x[0-9a-f]+)"/.exec(JSON.stringify(body)) ?? [];
-  return from === undefined || to === undefined ? null : Number(BigInt(to) - BigInt(from)) + 1;
+  return from === undefined || to === undefined ? null : { to: Number(to), blocks: Number(to) - Number(from) + 1 };
 }
