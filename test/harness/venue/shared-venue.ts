@@ -10,6 +10,8 @@ const FILES_PER_VENUE = 8;
 const UNUSED_MS = 1_000;
 
 let started: Promise<TestVenue> | null = null;
+/** Resolves when every venue that was ended has stopped: until then the database is needed. */
+let stopped: Promise<unknown> = Promise.resolve();
 let files = 0;
 let ending: NodeJS.Timeout | undefined;
 
@@ -39,7 +41,8 @@ async function end(): Promise<void> {
   clearTimeout(ending);
   const venue = started;
   started = null;
-  await (await venue)?.stop();
+  if (venue !== null) stopped = Promise.all([stopped, venue.then(({ stop }) => stop())]);
+  await stopped;
 }
 
 const BASE_FEE_GWEI = 0.1;
