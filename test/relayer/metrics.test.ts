@@ -105,11 +105,16 @@ describe('the metrics', () => {
     const socket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/v1/${CHAIN}/ws`);
     await new Promise((resolve) => socket.once('open', resolve));
     socket.send(JSON.stringify({ op: 'subscribe', channel: 'prices' }));
-    await collected(scrape, (text) => valueIn(text, 'gateway_subscriptions', { api: 'native' }) === 1);
-    const text = await scrape();
+    const isBelow = (most: number, value: number | null): boolean => value !== null && value < most;
+    const text = await collected(
+      scrape,
+      (now) =>
+        valueIn(now, 'gateway_subscriptions', { api: 'native' }) === 1 &&
+        isBelow(50, valueIn(now, 'gateway_follower_lag_blocks', { chain: CHAIN })) &&
+        isBelow(10, valueIn(now, 'gateway_chain_head_age_seconds', { chain: CHAIN })) &&
+        isBelow(30, valueIn(now, 'gateway_feed_age_seconds', { chain: CHAIN, part: 'price' })),
+    );
     expect(valueIn(text, 'gateway_sockets', { api: 'native' })).toBe(1);
-    expect(valueIn(text, 'gateway_follower_lag_blocks', { chain: CHAIN })).toBeLessThan(50);
-    expect(valueIn(text, 'gateway_chain_head_age_seconds', { chain: CHAIN })).toBeLessThan(10);
     expect(valueIn(text, 'gateway_rpc_requests_total', { chain: CHAIN, outcome: 'answered' })).toBeGreaterThan(0);
     const head = { chain: CHAIN, method: 'eth_getBlockByNumber' };
     expect(valueIn(text, 'gateway_rpc_calls_total', { ...head, outcome: 'answered' })).toBeGreaterThan(0);
@@ -117,7 +122,6 @@ describe('the metrics', () => {
     expect(valueIn(text, 'gateway_event_loop_delay_seconds', { quantile: '0.99' })).not.toBeNull();
     expect(valueIn(text, 'gateway_database_pool_connections', { state: 'used' })).not.toBeNull();
     expect(valueIn(text, 'gateway_database_pool_wait_seconds_count')).toBeGreaterThan(0);
-    expect(valueIn(text, 'gateway_feed_age_seconds', { chain: CHAIN, part: 'price' })).toBeLessThan(30);
     expect(valueIn(text, 'gateway_build_info', { mode: 'sandbox' })).toBe(1);
     expect(valueIn(text, 'gateway_ready')).toBe(1);
     for (const part of ['rpc', 'follower', 'feed', 'relayer']) expect(valueIn(text, 'gateway_part_ready', { chain: CHAIN, part })).toBe(1);
