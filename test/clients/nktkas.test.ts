@@ -319,7 +319,7 @@ describe.each(VERSIONS)('unmodified', (version) => {
       const bot = await newBot(version);
       await bot.rest(buy('0.1', { p: '50000', t: limit('Gtc') }));
       await onlyTrade(bot.trader);
-      expect(await bot.exchange.scheduleCancel({ time: Date.now() + 7_500 })).toEqual(DONE);
+      expect(await bot.exchange.scheduleCancel({ time: Date.now() + 20_000 })).toEqual(DONE);
       await noTrade(bot.trader);
     });
 

@@ -228,7 +228,7 @@ describeClient({ name: 'hyperliquid (nomeida)', folder: 'hyperliquid' }, (flow) 
     const { sdk, order, trader } = await newBot();
     restingOid(await order({}));
     await onlyTrade(trader);
-    expect(await sdk.exchange.scheduleCancel(Date.now() + 7_500)).toEqual(DONE);
+    expect(await sdk.exchange.scheduleCancel(Date.now() + 20_000)).toEqual(DONE);
     await noTrade(trader);
   });
 
