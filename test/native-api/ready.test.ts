@@ -87,8 +87,8 @@ describe('GET /ready', () => {
   });
 
   it('is 503 while the events are far behind, and says how fast they come nearer and how long it will take', async () => {
-    const { number } = await chain.mine(800);
-    const head = Number(number);
+    await chain.mine(800);
+    const head = Number(await chain.request('eth_blockNumber', []));
     const database: TestDatabase = await createTestDatabase();
     const proxy = await way();
     const seen: ChainReady[] = [];
