@@ -174,7 +174,7 @@ async function whenReverted({ id }: RelayJob): Promise<void> {
 function rejectionOf({ address }: Bot): Promise<void> {
   return new Promise((resolve) => {
     const cancel = sandbox.gateway.bus.on('journal', ({ entries }) => {
-      if (!entries.some(({ fact, trader }) => trader === address && fact.kind === 'order' && fact.order?.status === 'rejected')) return;
+      if (!entries.some(({ fact, trader }) => trader === address && fact.kind === 'order' && fact.order.status === 'rejected')) return;
       cancel();
       resolve();
     });

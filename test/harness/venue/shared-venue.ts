@@ -41,7 +41,7 @@ async function end(): Promise<void> {
   clearTimeout(ending);
   const venue = started;
   started = null;
-  if (venue !== null) stopped = Promise.all([stopped, venue.then(({ stop }) => stop())]);
+  if (venue !== null) stopped = Promise.all([stopped, venue.then((running) => running.stop())]);
   await stopped;
 }
 
