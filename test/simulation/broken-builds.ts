@@ -32,6 +32,18 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
       `if new.is_over and new.mined is not null and new.id % 3 = 0 then return old; end if; return new;`,
     ),
   },
+  'reverted counts as mined': {
+    breaks: 'one mined transaction per job',
+    begin: inDatabase('relay_jobs', 'before update', `if new.state = 'reverted' then new.state := 'mined'; end if; return new;`),
+  },
+  'order misses its transaction': {
+    breaks: 'a mined job has its order',
+    begin: inDatabase(
+      'orders',
+      'before update',
+      `if old.status = 'prepared' and new.status in ('pending', 'open', 'filled') and new.id % 2 = 0 then return old; end if; return new;`,
+    ),
+  },
   'wrong ledger': {
     breaks: 'the gas ledger equals the balance',
     begin: inDatabase('relay_costs', 'before insert', 'new.cost := new.cost + 1; return new;'),
@@ -119,6 +131,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
        end if; return null;`,
     ),
   },
+  'order stays after its cancel': { breaks: 'what was canceled or replaced is over', begin: cancelNothing },
   'level loses its order': {
     breaks: 'every level is listed under its order',
     // On every trade but the first, the level of an order for several trades is no one's.

@@ -180,11 +180,20 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     }
   }
 
-  /** Locks may have become free: every waiting statement either ends or waits for another one. */
+  /**
+   * Locks may have become free: every waiting statement either ends or waits for another one. One that ends may free the next, whichever of
+   * them was asked first, so that all are looked at until none ends: which one the server was quick to finish must not decide.
+   */
   async function recheckBlocked(): Promise<void> {
-    for (const session of [...sessions]) {
+    const ended = new Set<Session>();
+    for (let before = -1; ended.size > before;) {
+      before = ended.size;
+      for (const session of [...sessions])
+        if (session.blocked !== null && !ended.has(session) && (await answered(session.blocked))) ended.add(session);
+    }
+    for (const session of [...sessions].filter((each) => ended.has(each))) {
       const { blocked } = session;
-      if (blocked === null || !(await answered(blocked))) continue;
+      if (blocked === null) continue;
       session.blocked = null;
       blocked.cancelTimers.forEach((cancel) => cancel());
       reply(session, blocked.trip, blocked.answer(), null);
