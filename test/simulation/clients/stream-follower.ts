@@ -9,10 +9,18 @@ export interface StreamFollower {
   readonly trader: string;
   /** The cursor of its snapshot; null before it had one. */
   start(): number | null;
-  /** Cursors of the messages after the snapshot, in the order of their arrival. */
-  readonly cursors: readonly number[];
+  /** The messages after the snapshot, in the order of their arrival. */
+  readonly heard: readonly Heard[];
   connections(): number;
   stop(): void;
+}
+
+/** What a message says of an order. */
+export interface Heard {
+  readonly cursor: number;
+  readonly id: string;
+  /** `gone`: a correction took the order back. */
+  readonly status: string;
 }
 
 interface Message {
@@ -20,6 +28,9 @@ interface Message {
   readonly channel?: string;
   readonly cursor?: number;
   readonly snapshot?: boolean;
+  /** Of a correction. */
+  readonly id?: string;
+  readonly data?: { readonly id: string; readonly status: string } | null;
 }
 
 const PAUSE_MS = 400;
@@ -30,7 +41,7 @@ const HANDSHAKE_MS = 3_000;
 export function followStream(around: Surroundings, keys: { readonly trader: Hex; readonly agent: Hex }): StreamFollower {
   const { clock, chain, urls, random } = around;
   const agent = new Wallet(keys.agent);
-  const cursors: number[] = [];
+  const heard: Heard[] = [];
   const path = `/v1/${chain.definition.slug}/ws`;
   let start: number | null = null;
   let last: number | null = null;
@@ -58,7 +69,7 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
     if (message.op === 'error') return socket.terminate();
     if (message.channel !== 'orders' || message.op !== undefined || message.cursor === undefined) return;
     if (message.snapshot === true) start ??= message.cursor;
-    else cursors.push(message.cursor);
+    else heard.push({ cursor: message.cursor, id: message.data?.id ?? message.id ?? '', status: message.data?.status ?? 'gone' });
     last = message.cursor;
   }
 
@@ -93,7 +104,7 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
   return {
     trader: new Wallet(keys.trader).address.toLowerCase(),
     start: () => start,
-    cursors,
+    heard,
     connections: () => connections,
     stop() {
       isOver = true;

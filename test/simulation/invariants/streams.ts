@@ -1,23 +1,26 @@
+import type { Heard } from '../clients/stream-follower.js';
 import type { Invariant } from './evidence.js';
 
 const ORDER_ROWS = `
-  select cursor::text from journal
-  where trader = $1 and (kind = 'order' or kind = 'correction' and fact -> 'of' ->> 'kind' = 'order') order by journal.cursor`;
+  select cursor::integer, coalesce(about -> 'id' ->> '$n', about ->> 'id') as id, coalesce(about -> 'order' ->> 'status', 'gone') as status
+  from (select journal.cursor, case kind when 'correction' then fact -> 'of' else fact end as about, kind from journal where trader = $1) entry
+  where kind = 'order' or kind = 'correction' and about ->> 'kind' = 'order' order by entry.cursor`;
 
-/** A client that comes back with its cursor receives every entry of the journal once, in order. */
+/** A client that comes back with its cursor receives every entry of the journal once, in order, and what it says of its order. */
 export const streamsEqualJournal: Invariant = async ({ world, bots }) => {
   const complaints: string[] = [];
-  for (const follower of bots.followers) {
-    const { trader, cursors } = follower;
-    const from = follower.start();
+  const shown = ({ cursor, id, status }: Heard): string => `${cursor}: ${id} ${status}`;
+  for (const { trader, heard, start } of bots.followers) {
+    const from = start();
     if (from === null) {
       complaints.push(`the stream of ${trader} never began`);
       continue;
     }
-    const rows = await world.gate.read<{ cursor: string }>(ORDER_ROWS, [trader]);
-    const expected = rows.map(({ cursor }) => Number(cursor)).filter((cursor) => cursor > from);
-    if (expected.join() !== cursors.join())
-      complaints.push(`the stream of ${trader} from ${from} on brought ${cursors.join()} instead of ${expected.join()}`);
+    const rows = await world.gate.read<Heard>(ORDER_ROWS, [trader]);
+    const expected = rows.filter(({ cursor }) => cursor > from).map(shown);
+    const said = heard.map(shown);
+    if (expected.join() !== said.join())
+      complaints.push(`the stream of ${trader} from ${from} on brought ${said.join(', ')} instead of ${expected.join(', ')}`);
   }
   return complaints;
 };
