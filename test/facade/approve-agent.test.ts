@@ -3,6 +3,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { encodePacked, keccak256 } from 'viem/utils';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
+import { moveTime } from '../harness/time/move-time.js';
 import { approveAgent, nextNonce, postExchange, signL1, type ExchangeAnswer, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
 import { agentsOf, authorization, domainOf, revocation, signWith } from '../harness/traders/master-wallet.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
@@ -453,7 +454,7 @@ describe('an approval with an end', () => {
     const endsAt = sandbox.clock.now() + 60_000;
     expect(await post(await approveAgent(master, agent.address, `bot valid_until ${endsAt}`, TESTNET))).toMatchObject(OK);
     expect((await agentView(agent)).agent).toMatchObject({ name: 'bot', scope: { expiresAt: endsAt } });
-    sandbox.clock.move(60_000);
+    await moveTime(sandbox, 60_000);
     await eventually(
       () => isKnown(agent),
       (known) => !known,

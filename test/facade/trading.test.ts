@@ -3,6 +3,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually } from '../harness/time/eventually.js';
+import { moveTime } from '../harness/time/move-time.js';
 import { approveAgent, order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { answeredAtOnce, answersWhenKnown } from '../harness/venue/answer-hold.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
@@ -338,7 +339,7 @@ describe('a scheduled cancel', () => {
     await settledTrades(bot.trader, 2);
     expect(await bot.send({ type: 'scheduleCancel', time: Date.now() + 1_000 })).toMatchObject({ status: 'err' });
     expect(await bot.send({ type: 'scheduleCancel', time: sandbox.clock.now() + 60_000 })).toMatchObject({ status: 'ok' });
-    sandbox.clock.move(60_000);
+    await moveTime(sandbox, 60_000);
     const [left] = await eventually(
       () => bot.trader.trades(),
       (trades) => trades.length === 1,

@@ -13,6 +13,7 @@ import type { TradeAction } from '../../facade/actions/trade.js';
 import { deriveCalls } from '../../facade/trade/derive-calls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
 import { eventually, until } from '../harness/time/eventually.js';
+import { moveTime } from '../harness/time/move-time.js';
 import { newFacadeTrader } from '../harness/traders/facade-trader.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import { operatorOf } from '../harness/venue/operator.js';
@@ -100,7 +101,7 @@ describe("a dead man's switch that flattens", () => {
     await bot.send(orderAction(stop, buy('0.1', { p: '50000', t: limit('Gtc') })));
     await settled(bot.trader, 2);
     expect(await bot.send({ type: 'scheduleCancel', time: sandbox.clock.now() + 60_000 })).toMatchObject({ status: 'ok' });
-    sandbox.clock.move(60_000);
+    await moveTime(sandbox, 60_000);
     await settled(bot.trader, 0);
     const jobs = await eventually(
       () => scheduledJobs(bot.address),
@@ -121,7 +122,7 @@ describe("a dead man's switch that flattens", () => {
     expect(await bot.send({ type: 'scheduleCancel', time: pausedAt + 60_000 })).toMatchObject({ status: 'ok' });
     await store.switches.set(CHAIN, null, { mode: 'paused', reason: null }, pausedAt);
     await beside.stop();
-    sandbox.clock.move(60_000);
+    await moveTime(sandbox, 60_000);
     await looksPass(sandbox.gateway);
     expect(await bot.trader.trades()).toHaveLength(1);
     expect(await scheduledJobs(bot.address)).toEqual([]);

@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { eventually } from '../../harness/time/eventually.js';
+import { moveTime } from '../../harness/time/move-time.js';
 import { FACADE_CHAIN, newFacadeTrader } from '../../harness/traders/facade-trader.js';
 import { firstChain } from '../../harness/venue/first-chain.js';
 import { order, postExchange, signL1 } from '../../harness/hyperliquid/exchange.js';
@@ -109,7 +110,7 @@ describe('an order that goes without its owner canceled it', () => {
     const bot = await newBot();
     const [entry = 0] = await bot.send(buy({ p: '50000', t: { limit: { tif: 'Gtc' } } }));
     await bot.act({ type: 'scheduleCancel', time: sandbox.clock.now() + 60_000 });
-    sandbox.clock.move(60_000);
+    await moveTime(sandbox, 60_000);
     await bot.ends(entry, 'scheduledCancel');
     await bot.isPublished(entry);
     const history = await info.ask<{ order: { oid: number }; status: string }[]>('historicalOrders', { user: bot.user });
