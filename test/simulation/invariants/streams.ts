@@ -10,8 +10,9 @@ const ORDER_ROWS = `
 export const streamsEqualJournal: Invariant = async ({ world, bots }) => {
   const complaints: string[] = [];
   const shown = ({ cursor, id, status }: Heard): string => `${cursor}: ${id} ${status}`;
-  for (const { trader, heard, start } of bots.followers) {
-    const from = start();
+  for (const follower of bots.followers) {
+    const { trader, heard } = follower;
+    const from = follower.start();
     if (from === null) {
       complaints.push(`the stream of ${trader} never began`);
       continue;
