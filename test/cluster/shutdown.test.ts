@@ -127,23 +127,22 @@ describe('a gateway that is asked to end', () => {
     await leaving.start();
   });
 
-  it('ends by itself although a client hangs, a body never comes and its node is stuck', async () => {
+  it('ends with 0 in time although a client hangs, a body never comes and its node is stuck', async () => {
     const [member] = cluster.members;
     await hangingRequest(member.url());
     await silentSocket(member.url());
     proxy.set({ mode: 'slow', latencyMs: 60_000 });
     const code = await ended(member);
     proxy.set({ mode: 'ok' });
-    // On a busy machine the limit of the shutdown may come before its orderly end: the code is not judged.
-    expect(code).not.toBeNull();
+    expect(code).toBe(0);
   });
 
-  it('ends by itself although its database is silent', async () => {
+  it('ends with 0 in time although its database is silent', async () => {
     const [first, member] = cluster.members;
     member.line.freeze();
     const code = await ended(member);
     member.line.heal();
-    expect(code).not.toBeNull();
+    expect(code).toBe(0);
     await first.start({ SHUTDOWN_DELAY_MS: '3000' });
   });
 
