@@ -1,3 +1,4 @@
+import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { order } from '../harness/hyperliquid/exchange.js';
 import { hlInfo } from '../harness/hyperliquid/info.js';
 import { eventually } from '../harness/time/eventually.js';
@@ -33,13 +34,14 @@ interface Shown {
   readonly children?: readonly Shown[];
 }
 
-/** The take profit and the stop loss, once both are listed, the newer one first. */
+/** The numbers of all take profits and stop losses, as they are listed. */
 async function listedLevels({ user }: LevelBot): Promise<number[]> {
   const listed = await hlInfo(sandbox).ask<(Shown & { isTrigger: boolean })[]>('frontendOpenOrders', { user });
   return listed.flatMap((shown) => [...(shown.isTrigger ? [shown.oid] : []), ...(shown.children ?? []).map(({ oid }) => oid)]);
 }
 
-const places = async ({ trader }: LevelBot) =>
+/** Of everything that the bot has on the chain, with the contract's numbers. */
+const numbered = async ({ trader }: LevelBot) =>
   (await trader.trades()).map(({ index, tradeType }) => `${tradeType === 0 ? 'trade' : 'resting order'} ${index}`).sort();
 
 /** The block in which the oracle's answer opened the bot's trade. */
@@ -50,23 +52,21 @@ async function executionBlock({ trader, user }: LevelBot): Promise<bigint> {
 }
 
 /** Everything since the oracle answered the bot's first order is made again, and the oracle answers it last. */
-async function exchangePlaces(bot: LevelBot): Promise<void> {
+async function exchangeNumbers(bot: LevelBot): Promise<void> {
   const chain = firstChain(sandbox);
   const from = await executionBlock(bot);
   chain.setOraclePolicy(BTC, { mode: 'hold' });
-  await chain.pauseMining(true);
-  await chain.reorg(Number((await bot.trader.client.getBlockNumber()) - from) + 1, true);
-  await chain.pauseMining(false);
+  await reorgAway(chain, bot.trader.client, from);
   await eventually(
-    () => places(bot),
+    () => numbered(bot),
     (all) => all.join() === 'resting order 0',
   );
   chain.resetOracle();
   await eventually(
-    () => places(bot),
+    () => numbered(bot),
     (all) => all.length === 2,
   );
-  expect(await places(bot)).toEqual(['resting order 0', 'trade 1']);
+  expect(await numbered(bot)).toEqual(['resting order 0', 'trade 1']);
   await eventually(
     () => sandbox.gateway.store.account.openPositions(FACADE_CHAIN, bot.user),
     (open) => open.some(({ tradeIndex }) => tradeIndex === 1),
@@ -85,12 +85,13 @@ it.each([
     () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.user),
     (live) => live.some(({ order: { status } }) => status === 'open'),
   );
-  expect(await places(bot)).toEqual(['resting order 1', 'trade 0']);
+  expect(await numbered(bot)).toEqual(['resting order 1', 'trade 0']);
   const listed = await listedLevels(bot);
   expect(listed).toHaveLength(2);
-  await exchangePlaces(bot);
+  await exchangeNumbers(bot);
   expect(await listedLevels(bot)).toEqual(listed);
-  for (const name of [...listed, TP, SL]) expect(await bot.statusOf(name)).toMatchObject({ oid: expect.any(Number) });
+  for (const oid of listed) expect(await bot.statusOf(oid)).toMatchObject({ oid });
+  for (const cloid of [TP, SL]) expect(await bot.statusOf(cloid)).toMatchObject({ cloid });
   expect(await bot.send(cancelNamed(SL))).toEqual(['success']);
   expect(await bot.send(cancel(Math.min(...listed)))).toEqual(['success']);
   expect((await bot.trader.trades()).map(({ tp, sl }) => [tp, sl])).toEqual([
