@@ -53,12 +53,15 @@ export const slotOf = (tradeIndex: string): string => `coalesce((
 /** Where the levels of the order `parent` are stored that came with it: the index of the resting order, or of the trade. */
 const SLOT_OF_OPENING = `coalesce(substring(parent.order_key from '^resting:(.*)$')::bigint, (parent.state -> 'fill' ->> 'tradeIndex')::bigint)`;
 
-/** The order of `level` came with an opening that has another slot, which a reorganisation can give it. */
+/**
+ * The order of `level` came with an opening that has another slot: on another branch the contract may number trades and resting orders in
+ * another order. Rows with a transaction name their slot in its call, so they keep it.
+ */
 const IS_ELSEWHERE = `level.job = 0 and o.chain = level.chain and o.oid = level.owner and parent.id = o.parent_order and level.slot <> ${SLOT_OF_OPENING}`;
 
 export const IS_DISPLACED = `exists (select from exchange_orders o join orders parent on parent.id = o.parent_order where ${IS_ELSEWHERE})`;
 
-/** Levels that came with an opening follow it to its slot. */
+/** Levels of these owners that came with an opening follow it to its slot. */
 export const FOLLOW_OPENING = `
   with gone as (
     delete from level_owners level using exchange_orders o, orders parent

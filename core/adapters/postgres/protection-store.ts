@@ -26,24 +26,28 @@ import type { ExchangeRecord } from '../../ports/stores/exchange.js';
 import type { Address } from '../../types.js';
 import { askAll, lock, statement, type Values } from './statement.js';
 
-interface Row {
-  id: bigint;
-  slot: bigint;
-  kind: Protection['kind'];
-  price: string;
-  seen_at: bigint;
-  /** An order of a bot has it. */
-  is_bots: boolean;
-  /** A native order set it later. */
-  is_natives: boolean;
-  is_displaced: boolean;
+interface LevelRow {
+  readonly id: bigint;
+  readonly kind: Protection['kind'];
+  readonly price: string;
+  readonly seen_at: bigint;
 }
 
-type PlacedRow = Omit<Row, 'slot' | 'is_bots' | 'is_natives' | 'is_displaced'> & {
+interface Row extends LevelRow {
+  readonly slot: bigint;
+  /** An order of a bot has it. */
+  readonly is_bots: boolean;
+  /** A native order set it later. */
+  readonly is_natives: boolean;
+  /** It came with an opening that has another number since a reorganisation. */
+  readonly is_displaced: boolean;
+}
+
+interface PlacedRow extends LevelRow {
   readonly place: bigint;
   readonly is_set: boolean;
   readonly taken_over_at: bigint | null;
-};
+}
 
 /** The index of the resting order that opened a position, from its opening execution. */
 const ORIGINS = `
