@@ -131,6 +131,16 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
        end if; return null;`,
     ),
   },
+  'order opens twice': {
+    breaks: 'a signed request makes one order',
+    begin: inDatabase(
+      'exchange_legs',
+      'after insert',
+      `if pg_trigger_depth() = 1 and new.role = 'open' then
+         insert into exchange_legs select (jsonb_populate_record(new, jsonb_build_object('seq', new.seq + 100))).*;
+       end if; return null;`,
+    ),
+  },
   'order stays after its cancel': { breaks: 'what was canceled or replaced is over', begin: cancelNothing },
   'level loses its order': {
     breaks: 'every level is listed under its order',
@@ -161,6 +171,15 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
       'journal',
       'after insert',
       `update journal set kind = 'agent'
+       where chain = new.chain and trader = new.trader and cursor = new.cursor - 3 and kind = 'order'; return null;`,
+    ),
+  },
+  'message differs from its row': {
+    breaks: 'streams equal the journal',
+    begin: inDatabase(
+      'journal',
+      'after insert',
+      `update journal set fact = jsonb_set(fact, '{order,status}', '"canceled"')
        where chain = new.chain and trader = new.trader and cursor = new.cursor - 3 and kind = 'order'; return null;`,
     ),
   },

@@ -5,7 +5,7 @@ import { levelsAreTheirOrders } from './levels.js';
 import { streamsEqualJournal } from './streams.js';
 import {
   budgetsHold,
-  jobsAreTheirOrders,
+  minedJobsHaveOrders,
   jobsFollowTable,
   jobsHaveAnEnd,
   lanesAreFree,
@@ -31,7 +31,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   ],
   'every job has an end': jobsHaveAnEnd,
   'one mined transaction per job': oneTransactionPerJob,
-  'a mined job has its order': jobsAreTheirOrders,
+  'a mined job has its order': minedJobsHaveOrders,
   'the gas ledger equals the balance': ledgerEqualsBalance,
   'the quota of a trader holds': quotaHolds,
   'the budget of a wallet holds': budgetsHold,

@@ -2,6 +2,7 @@ import { chainTrader } from '../../harness/traders/chain-trader.js';
 import { compareView } from '../../harness/diamond/chain-checker.js';
 import { GatewayError } from '../../../core/errors.js';
 import type { ClientRequest } from '../clients/surroundings.js';
+import type { Bots } from '../run.js';
 import { isFinal, livingGateway, show, SLUG, type Invariant } from './evidence.js';
 
 interface OrderRow {
@@ -68,23 +69,27 @@ const LEVEL_KINDS: ReadonlySet<string> = new Set(['guard', 'level', 'change', 'm
 export const answersHold: Invariant = async ({ world, bots, faults }) => {
   const rows = await world.gate.read<OrderRow>(ORDERS);
   const exchange = new Set((await world.gate.read<{ oid: string }>('select oid::text from exchange_orders')).map(({ oid }) => oid));
-  const ids = bots.record.requests.map(({ id }) => id);
-  const sharedIds = new Set(ids.filter((id, at) => ids.indexOf(id) !== at));
+  const shared = sharedIds(bots);
   return bots.record.requests.flatMap((request) =>
-    judge(request, rows, { exchange, sharedIds, areBlocksFinal: isFinal(faults, request.askedAt) }),
+    judge(request, rows, { exchange, shared, areBlocksFinal: isFinal(faults, request.askedAt) }),
   );
 };
 
+/** A cloid that a change kept means several orders. */
+function sharedIds({ record }: Bots): ReadonlySet<string> {
+  const ids = record.requests.map(({ id }) => id);
+  return new Set(ids.filter((id, at) => ids.indexOf(id) !== at));
+}
+
 interface JudgeParts {
   readonly exchange: ReadonlySet<string>;
-  readonly sharedIds: ReadonlySet<string>;
+  readonly shared: ReadonlySet<string>;
   readonly areBlocksFinal: boolean;
 }
 
-function judge(request: ClientRequest, rows: readonly OrderRow[], { exchange, sharedIds, areBlocksFinal }: JudgeParts): string[] {
+function judge(request: ClientRequest, rows: readonly OrderRow[], { exchange, shared, areBlocksFinal }: JudgeParts): string[] {
   const complaints: string[] = [];
-  // A cloid that a change kept means several orders.
-  const isShared = sharedIds.has(request.id);
+  const isShared = shared.has(request.id);
   const named = new Set(request.answers.flatMap(({ orderId }) => orderId ?? []));
   const own = rows.filter((row) =>
     request.api === 'facade'
@@ -130,11 +135,10 @@ const MADE = `
  */
 export const cancelsHold: Invariant = async ({ world, bots, faults }) => {
   const rows = await world.gate.read<OrderRow>(ORDERS);
-  const ids = bots.record.requests.map(({ id }) => id);
+  const shared = sharedIds(bots);
   const complaints: string[] = [];
   for (const { of, by, askedAt, status } of bots.record.cancels) {
-    // A cloid that a change kept means several orders.
-    if (ids.filter((id) => id === of.id).length > 1 || !isFinal(faults, of.askedAt)) continue;
+    if (shared.has(of.id) || !isFinal(faults, of.askedAt)) continue;
     const states = rows.filter(({ cloid }) => cloid === of.id).map((row) => row.status);
     const about = `${of.client}: order ${of.id}`;
     if (status === 'success' && states.some((state) => LIVES.has(state) || state === 'filled')) {

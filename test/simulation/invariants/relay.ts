@@ -105,7 +105,7 @@ const ACTIONS_TWICE = `
   where exists (select from relay_jobs job where job.parent = action.id) group by chain, signer, nonce having count(*) > 1`;
 
 /** Every transaction that was made is known by its order, and no signed action has been executed twice. */
-export const jobsAreTheirOrders: Invariant = async ({ world: { gate } }) => [
+export const minedJobsHaveOrders: Invariant = async ({ world: { gate } }) => [
   ...(await gate.read<{ job: string; id: string; status: string }>(UNKNOWN_ORDERS)).map(
     ({ job, id, status }) => `job ${job} is mined, and its order ${id} is ${status}`,
   ),
