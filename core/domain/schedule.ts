@@ -43,17 +43,14 @@ const WEEKLY: Readonly<Record<Exclude<MarketGroup, 'crypto'>, (day: CalendarDay)
   commodities: commodityWindows,
 };
 
-/** Windows of the days asked for of late; every price tick asks for today's. */
-const known = new Map<string, readonly Window[]>();
-const MOST_KNOWN = 256;
+/** The windows that were asked for last, by class: every price tick asks for today's. */
+const lastWindows = new Map<Exclude<MarketGroup, 'crypto'>, { readonly date: string; readonly windows: readonly Window[] }>();
 
 function windowsOn(group: Exclude<MarketGroup, 'crypto'>, day: CalendarDay): readonly Window[] {
-  const key = `${group} ${day.date}`;
-  const found = known.get(key);
-  if (found) return found;
-  if (known.size >= MOST_KNOWN) known.clear();
+  const found = lastWindows.get(group);
+  if (found?.date === day.date) return found.windows;
   const windows = findWindows(group, day);
-  known.set(key, windows);
+  lastWindows.set(group, { date: day.date, windows });
   return windows;
 }
 
@@ -69,8 +66,9 @@ function findWindows(group: Exclude<MarketGroup, 'crypto'>, day: CalendarDay): r
 /** Whether a class is open at a time (epoch ms) by the calendar alone. */
 export function sessionOpen(group: MarketGroup, at: number): boolean {
   if (group === 'crypto') return true;
-  const wall = newYorkTime(at);
-  return windowsOn(group, wall).some(({ from, to }) => wall.minuteOfDay >= from && wall.minuteOfDay < to);
+  const wallMs = wallMsAt(at);
+  const minute = minuteOfDay(wallMs);
+  return windowsOn(group, dayOf(wallMs)).some(({ from, to }) => minute >= from && minute < to);
 }
 
 /** No closure of the calendar is longer; a longer search means the table is incomplete. */
@@ -192,12 +190,15 @@ function dayOf(wallMs: number): CalendarDay {
   return last.day;
 }
 
+/** What the clocks of New York show, as if it were UTC; both in epoch ms. */
+const wallMsAt = (at: number): number => at + (isSummerTime(at) ? SUMMER_OFFSET_MS : STANDARD_OFFSET_MS);
+
+const minuteOfDay = (wallMs: number): number => Math.floor((((wallMs % DAY_MS) + DAY_MS) % DAY_MS) / MINUTE_MS);
+
 /** `at` in epoch ms. */
 export function newYorkTime(at: number): WallTime {
-  const summer = isSummerTime(at);
-  const wallMs = at + (summer ? SUMMER_OFFSET_MS : STANDARD_OFFSET_MS);
-  const intoDay = ((wallMs % DAY_MS) + DAY_MS) % DAY_MS;
-  return { ...dayOf(wallMs), minuteOfDay: Math.floor(intoDay / MINUTE_MS), isSummerTime: summer };
+  const wallMs = wallMsAt(at);
+  return { ...dayOf(wallMs), minuteOfDay: minuteOfDay(wallMs), isSummerTime: isSummerTime(at) };
 }
 
 /** Epoch ms of a wall time; of the two instants that share an hour in November the earlier one. */

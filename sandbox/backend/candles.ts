@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/ports/clock.js';
 import type { Cancel } from '../../core/types.js';
-import { createNoise, gridOf, priceUnits, snap, type Noise, type PriceWalk, type WalkMarket } from './price-walk.js';
+import { createNoise, gridOf, MAX_PRICE, priceUnits, type Noise, type PriceWalk, type WalkMarket } from './price-walk.js';
 
 export interface Candle {
   /** Epoch ms of its start. */
@@ -66,23 +66,20 @@ export function createCandleBook({ walk, markets, clock, isOpen }: CandleBookOpt
   for (const [pairIndex, price] of firstPrices) if (isOpen(pairIndex, now)) record(pairIndex, price, now);
   const unsubscribe: Cancel = walk.onTick(({ pairIndex, price, at }) => record(pairIndex, price, at));
 
-  const pastSince = (pairIndex: number, from: number): readonly PackedCandles[] => {
+  const pastOf = (pairIndex: number): Past | null => {
     const [market, anchor] = [markets[pairIndex], firstPrices.get(pairIndex)];
-    if (!market || anchor === undefined) return [];
+    if (!market || anchor === undefined) return null;
     const past = pasts.get(pairIndex) ?? createPast({ noise, market, pairIndex, anchor, until: beganAt, isOpen });
     pasts.set(pairIndex, past);
-    return past.since(from);
+    return past;
   };
-
-  const minutes = (pairIndex: number, from: number, to: number): Candle[] => [
-    ...(from < beganAt ? pastSince(pairIndex, from).flatMap((packed) => unpack(packed, from, to)) : []),
-    ...between(lives.get(pairIndex) ?? [], from, to),
-  ];
 
   return {
     read: ({ pairIndex, from, to, resolution }) => {
       const size = resolution * MINUTE_MS;
-      return merge(minutes(pairIndex, floorTo(from, size), to), size);
+      const since = floorTo(from, size);
+      const past = since < beganAt ? pastOf(pairIndex)?.read({ from: since, to, size }) : undefined;
+      return merge([...(past ?? []), ...between(lives.get(pairIndex) ?? [], since, to)], size);
     },
     today(pairIndex) {
       const dayMs = DAY_MINUTES * MINUTE_MS;
@@ -104,64 +101,83 @@ interface PastOptions {
 
 /** Generates past candles only as far back as they are requested. */
 interface Past {
-  /** Ascending. */
-  since(from: number): readonly PackedCandles[];
+  /** Ascending; `size` in ms. */
+  read(query: { readonly from: number; readonly to: number; readonly size: number }): Candle[];
+}
+
+/**
+ * Minutes in ascending order, as numbers: a chart of all markets reads half a million of them, which as objects with integer prices
+ * would take seconds and slow every garbage collection.
+ */
+interface PackedMinutes {
+  readonly times: Float64Array;
+  /** Open, high, low and close of each, in steps of the market's grid. */
+  readonly steps: Float64Array;
 }
 
 function createPast({ noise, market, pairIndex, anchor, until, isOpen }: PastOptions): Past {
   const sigma = market.volatilityPercent / 100 / Math.sqrt(DAY_MINUTES);
   const grid = gridOf(priceUnits(market.startPrice));
+  const gridUnits = Number(grid);
   const oldest = until - KEPT_MINUTES * MINUTE_MS;
-  let candles: PackedCandles[] = [];
+  let packs: PackedMinutes[] = [];
   let closeLevel = Number(anchor);
   let next = until - MINUTE_MS;
 
-  const make = (time: number): Candle => {
-    const minute = time / MINUTE_MS;
-    const [close, open] = [closeLevel, closeLevel / Math.exp(sigma * noise.gaussian(PAST + pairIndex, minute))];
-    const wick = (salt: number): number => (Math.abs(noise.gaussian(PAST * salt + pairIndex, minute)) * sigma) / 2;
-    closeLevel = open;
-    return {
-      time,
-      open: snap(open, grid),
-      high: snap(Math.max(open, close) * (1 + wick(2)), grid),
-      low: snap(Math.min(open, close) * (1 - wick(3)), grid),
-      close: snap(close, grid),
-    };
+  const stepsOf = (level: number): number => Math.max(1, Math.round(level / gridUnits));
+  const wickOf = (salt: number, minute: number): number => (Math.abs(noise.gaussian(PAST * salt + pairIndex, minute)) * sigma) / 2;
+
+  /** The newest minute comes first, and the close of each. */
+  const generate = (from: number): void => {
+    const [times, steps]: [number[], number[]] = [[], []];
+    for (; next >= Math.max(from, oldest); next -= MINUTE_MS) {
+      if (!isOpen(pairIndex, next)) continue;
+      const minute = next / MINUTE_MS;
+      const close = closeLevel;
+      const open = close / Math.exp(sigma * noise.gaussian(PAST + pairIndex, minute));
+      const low = Math.min(open, close) * (1 - wickOf(3, minute));
+      const high = Math.max(open, close) * (1 + wickOf(2, minute));
+      times.push(next);
+      steps.push(stepsOf(close), stepsOf(low), stepsOf(high), stepsOf(open));
+      closeLevel = open;
+    }
+    if (times.length > 0) packs = [{ times: Float64Array.from(times).reverse(), steps: Float64Array.from(steps).reverse() }, ...packs];
   };
 
   return {
-    since(from) {
-      const made: Candle[] = [];
-      for (; next >= Math.max(from, oldest); next -= MINUTE_MS) if (isOpen(pairIndex, next)) made.push(make(next));
-      if (made.length > 0) candles = [pack(made.reverse()), ...candles];
-      return candles;
+    read({ from, to, size }) {
+      generate(from);
+      return packs.flatMap((pack) => unpack(pack, { from, to, size, grid }));
     },
   };
 }
 
-/** As objects, the 43,200 past minutes of one market would take 7 MB and slow every garbage collection. */
-interface PackedCandles {
-  readonly times: Float64Array;
-  /** Open, high, low and close of each. */
-  readonly prices: BigInt64Array;
+interface Unpacking {
+  readonly from: number;
+  readonly to: number;
+  readonly size: number;
+  readonly grid: bigint;
 }
 
-const pack = (candles: readonly Candle[]): PackedCandles => ({
-  times: Float64Array.from(candles, ({ time }) => time),
-  prices: BigInt64Array.from(candles.flatMap(({ open, high, low, close }) => [open, high, low, close])),
-});
-
-function unpack({ times, prices }: PackedCandles, from: number, to: number): Candle[] {
+/** Candles of `size`; the first and the last may be incomplete. */
+function unpack({ times, steps }: PackedMinutes, { from, to, size, grid }: Unpacking): Candle[] {
   const candles: Candle[] = [];
-  for (let at = firstSince(times, from); at < times.length; at += 1) {
-    const time = times[at] ?? to;
-    if (time >= to) break;
-    const price = (which: number): bigint => prices[4 * at + which] ?? 0n;
-    candles.push({ time, open: price(0), high: price(1), low: price(2), close: price(3) });
+  for (let at = firstSince(times, from); at < times.length;) {
+    const time = floorTo(times[at] ?? to, size);
+    if ((times[at] ?? to) >= to) break;
+    const end = firstSince(times, Math.min(to, time + size));
+    const [open, close] = [steps[4 * at] ?? 0, steps[4 * end - 1] ?? 0];
+    let [high, low] = [0, Infinity];
+    for (; at < end; at += 1) {
+      high = Math.max(high, steps[4 * at + 1] ?? 0);
+      low = Math.min(low, steps[4 * at + 2] ?? low);
+    }
+    candles.push({ time, open: priceOf(open, grid), high: priceOf(high, grid), low: priceOf(low, grid), close: priceOf(close, grid) });
   }
   return candles;
 }
+
+const priceOf = (steps: number, grid: bigint): bigint => min(BigInt(steps) * grid, MAX_PRICE);
 
 function firstSince(times: Float64Array, from: number): number {
   let [low, high] = [0, times.length];

@@ -53,6 +53,8 @@ export function createChainBackend({ chain, read, hours, clock, log, onBlock, ..
   const listeners = new Set<(sent: ChainFrame) => void>();
   let state: ProtocolState | null = null;
   let variables: TradingVariables | null = null;
+  /** The variables as they were sent last, by name. */
+  let sentTexts: ReadonlyMap<string, string> = new Map();
   let refreshedAt = 0;
   let loggedAt = 0;
   /** The contract's storage root at the last complete read; a full read costs the engine hundreds of calls. */
@@ -72,8 +74,9 @@ export function createChainBackend({ chain, read, hours, clock, log, onBlock, ..
     if (!state) return;
     refreshId += 1;
     const next = tradingVariables(state, hours, { id: refreshId, at: clock.now() });
-    const changed = Object.entries(next).filter(([key, value]) => JSON.stringify(value) !== JSON.stringify(variables?.[key]));
-    variables = next;
+    const texts = new Map(Object.entries(next).map(([key, value]) => [key, JSON.stringify(value)]));
+    const changed = Object.entries(next).filter(([key]) => texts.get(key) !== sentTexts.get(key));
+    [variables, sentTexts] = [next, texts];
     send(frame('tradingVariables', Object.fromEntries(changed)));
   };
 

@@ -71,6 +71,22 @@ describe('the candles', () => {
     expect(coarse?.high).toBe(inside.map(({ high }) => high).reduce((a, b) => (a > b ? a : b)));
   });
 
+  it.each([7, 60, 1440])('of %i minutes are made of the minutes of the past, before and after a weekend', (resolution) => {
+    const [minutes, candles] = [opened().book, opened().book];
+    const { clock } = opened();
+    const [from, to] = [clock.now() - 9.3 * DAY, clock.now() - 0.4 * DAY];
+    const since = Math.floor(from / (resolution * MINUTE)) * resolution * MINUTE;
+    const expected = new Map<number, Candle>();
+    for (const { time, open, high, low, close } of minutes.read({ pairIndex: EUR, from: since, to, resolution: 1 })) {
+      const start = Math.floor(time / (resolution * MINUTE)) * resolution * MINUTE;
+      const had = expected.get(start) ?? { time: start, open, high, low, close };
+      expected.set(start, { ...had, high: high > had.high ? high : had.high, low: low < had.low ? low : had.low, close });
+    }
+    // The second reading adds older minutes to those of the first one.
+    candles.read({ pairIndex: EUR, from: clock.now() - 2.5 * DAY, to, resolution });
+    expect(candles.read({ pairIndex: EUR, from, to, resolution })).toEqual([...expected.values()]);
+  });
+
   it('leave the weekend of a currency pair empty', () => {
     const { book, clock } = opened();
     const saturday = Date.UTC(2026, 0, 3, 12);
