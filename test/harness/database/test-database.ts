@@ -7,6 +7,8 @@ const PATIENCE_S = '15';
 export interface TestDatabase {
   readonly url: string;
   readonly drop: () => Promise<void>;
+  /** For every connection that is opened after it. */
+  readonly setServer: (parameter: string, value: string) => Promise<void>;
 }
 
 /** A migrated database of one's own on the server of this run, copied from the run's template: `beforeAll(create)`, `afterAll(drop)`. */
@@ -21,7 +23,11 @@ async function createDatabase(options: string): Promise<TestDatabase> {
   const url = new URL(required('TEST_DATABASE_URL'));
   url.pathname = `/${name}`;
   url.searchParams.set('connect_timeout', PATIENCE_S);
-  return { url: url.href, drop: () => asAdministrator(`drop database if exists ${name} with (force)`) };
+  return {
+    url: url.href,
+    drop: () => asAdministrator(`drop database if exists ${name} with (force)`),
+    setServer: (parameter, value) => asAdministrator(`alter database ${name} set ${parameter} = '${value}'`),
+  };
 }
 
 function required(variable: string): string {

@@ -1,5 +1,5 @@
 import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
-import { createTestDatabase } from './test-database.js';
+import { createTestDatabase, type TestDatabase } from './test-database.js';
 import { createRecordedLog } from '../checks/recorded-log.js';
 
 /** Two replicas of one deployment, as far as the database knows them. */
@@ -9,9 +9,11 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-export async function openReplicas(): Promise<Replicas> {
+/** `prepare` changes the database before the first connection of either. */
+export async function openReplicas(prepare?: (database: TestDatabase) => Promise<void>): Promise<Replicas> {
   const log = createRecordedLog();
   const database = await createTestDatabase();
+  await prepare?.(database);
   const { url } = database;
   const stores = [createStore({ log, url }), createStore({ log, url })] as const;
   return {
