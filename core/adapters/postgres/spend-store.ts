@@ -129,9 +129,11 @@ interface SpendingOrder {
   readonly size: string | null;
 }
 
+const REACHED = 'chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null';
+
 const REACH = statement(`
-  update spend_reservations set expires_at = null
-  where chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null`);
+  with ${lockedDays(`spend_reservations where ${REACHED}`)}
+  update spend_reservations set expires_at = null where ${REACHED} and ${DAYS_ARE_LOCKED}`);
 
 const CHANGES = `known.chain = cast(:chain as text) and known.held <> wanted.holds and known.id = any(array(select id from wanted))`;
 
