@@ -75,7 +75,7 @@ async function changes(db: Knex, statement: string, values: Record<string, strin
   return rows.length > 0;
 }
 
-/** Locks may still cross where a reservation moves to another day meanwhile. */
+/** Reserving locks the day first, releasing the reservation first; the same id in both at once deadlocks, and one is retried. */
 async function again<Result>(db: Knex, work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -86,20 +86,10 @@ async function again<Result>(db: Knex, work: () => Promise<Result>): Promise<Res
   }
 }
 
-/**
- * Locks the days of these reservations, in one order. Every statement locks the day before the reservation, as reserving has to: in the other
- * order two of them would wait for each other until the server ends one after a second.
- */
-const lockedDays = (reservations: string): string => `days as materialized (
-    select 1 from agent_spend where (chain, agent, trader, day) in (select chain, agent, trader, day from ${reservations})
-    order by chain, agent, trader, day for update
-  )`;
-const DAYS_ARE_LOCKED = '(select count(*) from days) >= 0';
-
 /** Adds a reservation to the sum of its day or removes it; the row's state makes it idempotent. */
 const toggle = ({ from, sign }: { from: boolean; sign: '+' | '-' }): string => `
-  with ${lockedDays(`spend_reservations where chain = :chain and id = :id and held = ${from}`)}, changed as (
-    update spend_reservations set held = ${!from} where chain = :chain and id = :id and held = ${from} and ${DAYS_ARE_LOCKED}
+  with changed as (
+    update spend_reservations set held = ${!from} where chain = :chain and id = :id and held = ${from}
     returning chain, agent, trader, day, usd
   )
   update agent_spend as sum set spent_usd = sum.spent_usd ${sign} changed.usd from changed
@@ -129,13 +119,9 @@ interface SpendingOrder {
   readonly size: string | null;
 }
 
-const REACHED = 'chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null';
-
 const REACH = statement(`
-  with ${lockedDays(`spend_reservations where ${REACHED}`)}
-  update spend_reservations set expires_at = null where ${REACHED} and ${DAYS_ARE_LOCKED}`);
-
-const CHANGES = `known.chain = cast(:chain as text) and known.held <> wanted.holds and known.id = any(array(select id from wanted))`;
+  update spend_reservations set expires_at = null
+  where chain = cast(:chain as text) and id = any(cast(:ids as text[])) and expires_at is not null`);
 
 /** The ids are passed as arrays too: for a JSON document alone the planner would scan every reservation. */
 export const SETTLE = statement(`
@@ -147,9 +133,10 @@ export const SETTLE = statement(`
     select grown.id, given.holds and (grown.expires_at is null or grown.expires_at > ${NOW_MS}) from given join spend_reservations as grown
       on grown.chain = cast(:chain as text) and grown.id like '%/%' and split_part(grown.id, '/', 1) = given.id
     where split_part(grown.id, '/', 1) = any(array(select id from given))
-  ), ${lockedDays(`spend_reservations as known join wanted using (id) where ${CHANGES}`)}, changed as (
+  ), changed as (
     update spend_reservations as known set held = wanted.holds from wanted
-    where known.id = wanted.id and ${CHANGES} and ${DAYS_ARE_LOCKED}
+    where known.chain = cast(:chain as text) and known.id = wanted.id and known.held <> wanted.holds
+      and known.id = any(array(select id from wanted))
     returning known.chain, known.agent, known.trader, known.day, case when known.held then known.usd else -known.usd end as usd
   ), sums as (
     select chain, agent, trader, day, sum(usd) as usd from changed group by chain, agent, trader, day
@@ -167,8 +154,8 @@ async function isHeldOn(db: Knex, { chain, id, expiresAt = null }: ReservationRo
 }
 
 const RELEASE_UNSENT = `
-  with ${lockedDays('spend_reservations where chain = :chain and held and expires_at <= :now')}, changed as (
-    update spend_reservations set held = false where chain = :chain and held and expires_at <= :now and ${DAYS_ARE_LOCKED}
+  with changed as (
+    update spend_reservations set held = false where chain = :chain and held and expires_at <= :now
     returning chain, agent, trader, day, usd
   ), sums as (
     select chain, agent, trader, day, sum(usd) as usd from changed group by chain, agent, trader, day
