@@ -12,13 +12,13 @@ let replicas: Replicas;
 let stores: Replicas['stores'];
 
 /**
- * Reserving locks the day first, releasing locks the reservation first, so some of these deadlock, and the server ends one of each pair after a
- * second. On a busy machine so many would follow one another that the last waits longer for its lock than it may.
+ * Reserving locks the day first, releasing locks the reservation first. So some of these statements deadlock and are repeated. By default the
+ * server ends a deadlock after a second; on a busy machine several in a row would take longer than a statement may wait for a lock.
  */
-const BRIEF_DEADLOCKS = ['deadlock_timeout', '20ms'] as const;
+const BRIEF_DEADLOCKS = { deadlock_timeout: '20ms' };
 
 beforeAll(async () => {
-  replicas = await openReplicas(({ setServer }) => setServer(...BRIEF_DEADLOCKS));
+  replicas = await openReplicas(BRIEF_DEADLOCKS);
   ({ stores } = replicas);
 });
 afterAll(() => replicas.close());

@@ -7,8 +7,8 @@ const PATIENCE_S = '15';
 export interface TestDatabase {
   readonly url: string;
   readonly drop: () => Promise<void>;
-  /** For every connection that is opened after it. */
-  readonly setServer: (parameter: string, value: string) => Promise<void>;
+  /** Sets a parameter of the server for every connection to this database that is opened later. */
+  readonly setParameter: (name: string, value: string) => Promise<void>;
 }
 
 /** A migrated database of one's own on the server of this run, copied from the run's template: `beforeAll(create)`, `afterAll(drop)`. */
@@ -26,7 +26,7 @@ async function createDatabase(options: string): Promise<TestDatabase> {
   return {
     url: url.href,
     drop: () => asAdministrator(`drop database if exists ${name} with (force)`),
-    setServer: (parameter, value) => asAdministrator(`alter database ${name} set ${parameter} = '${value}'`),
+    setParameter: (parameter, value) => asAdministrator(`alter database ${name} set ${parameter} = '${value}'`),
   };
 }
 

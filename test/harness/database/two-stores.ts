@@ -1,5 +1,5 @@
 import { createStore, type KnexStore } from '../../../core/adapters/postgres/create-store.js';
-import { createTestDatabase, type TestDatabase } from './test-database.js';
+import { createTestDatabase } from './test-database.js';
 import { createRecordedLog } from '../checks/recorded-log.js';
 
 /** Two replicas of one deployment, as far as the database knows them. */
@@ -9,11 +9,11 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-/** `prepare` changes the database before the first connection of either. */
-export async function openReplicas(prepare?: (database: TestDatabase) => Promise<void>): Promise<Replicas> {
+/** `parameters`: of the database server, for the connections of both. */
+export async function openReplicas(parameters: Readonly<Record<string, string>> = {}): Promise<Replicas> {
   const log = createRecordedLog();
   const database = await createTestDatabase();
-  await prepare?.(database);
+  for (const [name, value] of Object.entries(parameters)) await database.setParameter(name, value);
   const { url } = database;
   const stores = [createStore({ log, url }), createStore({ log, url })] as const;
   return {
