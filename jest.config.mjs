@@ -11,10 +11,9 @@ export default {
     ...(isSlow || arePages ? [] : ['<rootDir>/test/pages/']),
   ],
   testSequencer: '<rootDir>/test/runner/order-of-files.cjs',
-  testRunner: '<rootDir>/test/runner/measured-runner.cjs',
+  testRunner: '<rootDir>/test/runner/run-file.mjs',
+  transform: {}, // Node loads the files, with tsx
   reporters: ['default', '<rootDir>/test/runner/dearest-files.cjs'],
-  runtime: '<rootDir>/test/runner/shared-runtime.cjs',
-  testEnvironment: '<rootDir>/test/runner/shared-environment.cjs',
   globalSetup: '<rootDir>/test/runner/global-setup.mjs',
   globalTeardown: '<rootDir>/test/runner/global-teardown.mjs',
   testTimeout: isSlow || arePages ? 300_000 : 240_000, // slowness is no failure: the machine may be busy with something else

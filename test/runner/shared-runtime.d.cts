@@ -1,2 +1,0 @@
-declare class SharedRuntime {}
-export = SharedRuntime;
