@@ -1,10 +1,13 @@
+import { SHORT_RUN } from './test/runner/short-run.mjs';
+
 // `npm run test:slow` runs what takes minutes and changes seldom, `npm run test:pages` what needs a browser; `npm test` everything else.
 const isSlow = process.env.SLOW_TESTS === '1';
 const arePages = process.env.PAGE_TESTS === '1';
-const fast = arePages ? '<rootDir>/test/pages/**/*.test.ts' : '<rootDir>/test/**/*.test.ts';
+const fast = arePages ? ['<rootDir>/test/pages/**/*.test.ts'] : ['<rootDir>/test/**/*.test.ts'];
+const short = process.env.SHORT_RUN === '1' && SHORT_RUN.map((name) => `<rootDir>/test/${name}.test.ts`);
 
 export default {
-  testMatch: [isSlow ? '<rootDir>/test/**/*.slow.test.ts' : fast],
+  testMatch: short || (isSlow ? ['<rootDir>/test/**/*.slow.test.ts'] : fast),
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(isSlow ? [] : ['\\.slow\\.test\\.ts$']),

@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { ConnectionLimits } from '../core/access/request-access.js';
@@ -9,6 +9,8 @@ import { findPortOwner } from './port-owner.js';
 
 /** Handles upgrade requests. */
 export interface Upgrades {
+  /** Whether the request may become a WebSocket; another one is served as a plain request. */
+  wants(request: IncomingMessage): boolean;
   /** `decline` serves the request as a plain one. */
   take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void): void;
   /** Closes every upgraded connection. */
@@ -74,7 +76,8 @@ export async function listen(host: string, port: number, options: ListenOptions)
   const receive: RequestListener = (request, response) => {
     underWay.add(response);
     response.once('close', () => underWay.delete(response));
-    if (isClosing) lastOfItsConnection(response);
+    // After an upgrade that was not made, Node does not read the next request of the connection.
+    if (isClosing || request.headers.upgrade !== undefined) lastOfItsConnection(response);
     if (isHostless(request)) return answerHostless(response, newId());
     guarded(
       () => handler(request, response),
@@ -92,10 +95,17 @@ export async function listen(host: string, port: number, options: ListenOptions)
   };
   // Node would refuse these two by itself, with a reply that has no request id and no error code.
   const { headersMs: headersTimeout, requestMs: requestTimeout, checkMs: connectionsCheckingInterval } = times;
-  const server = createServer(
-    { requireHostHeader: false, headersTimeout, requestTimeout, connectionsCheckingInterval, keepAliveTimeout: times.keepAliveMs },
-    receive,
-  );
+  let upgrades: Upgrades | null = null;
+  const settings: ServerOptions & { readonly shouldUpgradeCallback: (request: IncomingMessage) => boolean } = {
+    requireHostHeader: false,
+    headersTimeout,
+    requestTimeout,
+    connectionsCheckingInterval,
+    keepAliveTimeout: times.keepAliveMs,
+    // Node before 24.9 ignores it, and emits `upgrade` for every request with such a header.
+    shouldUpgradeCallback: (request) => upgrades !== null && !isHostless(request) && upgrades.wants(request),
+  };
+  const server = createServer(settings, receive);
   server.on('checkExpectation', receive);
   server.setTimeout(SILENT_MS);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
@@ -103,7 +113,6 @@ export async function listen(host: string, port: number, options: ListenOptions)
   );
   if (options.connections !== undefined) boundConnections(server, options.connections, options.trustedProxies ?? []);
   const connections = countConnections(server);
-  let upgrades: Upgrades | null = null;
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const decline = (): void => serveAsPlain(server, request, socket, head);
     if (upgrades === null || isHostless(request)) return decline();

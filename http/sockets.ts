@@ -54,7 +54,8 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
     const [, prefix, chain = ''] = PLACE.exec(path) ?? [];
     const route = routes.find((row) => row.prefix === prefix && (row.takesSpareSlashes === true || !SPARE_SLASH.test(path)));
     const venue = gateway.venues.get(chain);
-    return route && venue && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) !== 0;
+    return route && venue && !hasBody && headers.upgrade?.toLowerCase() === 'websocket' ? { route, venue } : null;
   };
 
   gateway.metrics.watchBacklog(() => [...connections].reduce((sum, { backlog }) => sum + backlog(), 0));
@@ -73,6 +74,7 @@ export function createSockets(gateway: Gateway, routes: readonly SocketRoute[]):
   };
 
   return {
+    wants: (request) => !isClosing && find(request) !== null,
     take(request: IncomingMessage, socket: Duplex, head: Buffer, decline: () => void) {
       const taken = isClosing ? null : find(request);
       if (taken === null) return decline();

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 const [major, minor] = process.versions.node.split('.').map(Number);
 if (major < 20 || (major === 20 && minor < 19)) {
   console.error(
-    `Diamond Gateway needs Node 20.19 or newer; this is ${process.versions.node}. Install Node 24 from https://nodejs.org, or with nvm: nvm install 24`,
+    `Diamond Gateway needs Node 20.19 or newer; this is ${process.versions.node}. Install Node 26 from https://nodejs.org, or with nvm: nvm install 26`,
   );
   process.exit(1);
 }

@@ -82,7 +82,14 @@ it('each test ends as its title says, with its cause', () => {
     results.map(({ title }) => ({ title, asExpected: true })),
   );
   const causes = results.filter(({ status }) => status === 'failed').map(({ failureMessages }) => failureMessages.join('\n'));
-  const EXPECTED = [/Expected:.*2/, /thrown later/, /nothing waits for it/, /expect\.assertions/, /the hook fails/, /Exceeded timeout of 10 ms/];
+  const EXPECTED = [
+    /Expected:.*2/,
+    /thrown later/,
+    /nothing waits for it/,
+    /expect\.assertions/,
+    /the hook fails/,
+    /Exceeded timeout of 10 ms/,
+  ];
   expect(causes).toHaveLength(EXPECTED.length);
   for (const [at, cause] of EXPECTED.entries()) expect(causes[at]).toMatch(cause);
 });

@@ -201,7 +201,7 @@ describe('the preflight', () => {
     const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', pretend], { encoding: 'utf8' });
     expect(status).toBe(1);
     expect(stderr.trim()).toBe(
-      'Diamond Gateway needs Node 20.19 or newer; this is 18.20.0. Install Node 24 from https://nodejs.org, or with nvm: nvm install 24',
+      'Diamond Gateway needs Node 20.19 or newer; this is 18.20.0. Install Node 26 from https://nodejs.org, or with nvm: nvm install 26',
     );
   });
 });

@@ -160,8 +160,8 @@ export function takeProcessGlobals(): ProcessGlobals {
   };
 }
 
-/** The dispatcher of `fetch`, which is no part of Node's interface. */
-const DISPATCHER = Symbol.for('undici.globalDispatcher.1');
+/** Where `fetch` keeps its dispatcher, which is no part of Node's interface: since Node 26 in the second. */
+const DISPATCHERS = [Symbol.for('undici.globalDispatcher.1'), Symbol.for('undici.globalDispatcher.2')];
 interface Dispatcher {
   destroy(): Promise<void>;
 }
@@ -172,13 +172,20 @@ function replaceConnectionPools(): () => void {
   const { globalAgent } = http;
   http.globalAgent = new http.Agent({ keepAlive: true });
   const holder = globalThis as unknown as DispatcherHolder;
-  const dispatcher = holder[DISPATCHER];
-  if (dispatcher !== undefined) Object.assign(globalThis, { [DISPATCHER]: new dispatcher.constructor() });
+  const restores = DISPATCHERS.map((key) => {
+    const dispatcher = holder[key];
+    // In Node 26 the first one only passes calls on to the second, which it is constructed with.
+    if (dispatcher === undefined || dispatcher.constructor.length > 0) return () => undefined;
+    Object.assign(globalThis, { [key]: new dispatcher.constructor() });
+    return () => {
+      void holder[key]?.destroy();
+      Object.assign(globalThis, { [key]: dispatcher });
+    };
+  });
   return () => {
     http.globalAgent.destroy();
     http.globalAgent = globalAgent;
-    void holder[DISPATCHER]?.destroy();
-    Object.assign(globalThis, { [DISPATCHER]: dispatcher });
+    for (const restore of restores) restore();
   };
 }
 

@@ -95,6 +95,12 @@ describe('a handshake', () => {
     );
     expect(posted).toMatch(/^HTTP\/1\.1 400 [^]*"path":"trader"/);
   });
+
+  it('with a body is served as a plain request', async () => {
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==';
+    const answer = await rawRequest(`GET ${WS} HTTP/1.1\r\nHost: here\r\n${upgrade}\r\nContent-Length: 2\r\n\r\n{}`);
+    expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+  });
 });
 
 async function rawRequest(text: string): Promise<string> {
