@@ -299,7 +299,14 @@ export interface ApiKeyRemovalReply {
 
 export interface Account {
   readonly address: Hex;
-  readonly balances: readonly { readonly collateral: string; readonly balance: Decimal; readonly allowance: Decimal }[];
+  /** All amounts are read at one block. */
+  readonly balances: readonly {
+    readonly collateral: string;
+    readonly balance: Decimal;
+    readonly allowance: Decimal;
+    /** Collateral that has left the wallet for resting orders and for requests that were neither executed nor taken back: openings, size increases and added margin. It is in no position, and comes back unless they are executed. */
+    readonly inOrders: Decimal;
+  }[];
   readonly feeTierMultiplier: Decimal | null;
   readonly referrer: Hex | null;
   readonly agents: readonly Agent[];

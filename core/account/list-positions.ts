@@ -9,7 +9,8 @@ import { E18, E8, HUNDRED_PERCENT } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../types.js';
-import type { OpenTrade, OpenTrades } from '../ports/account-chain.js';
+import { fromNode } from '../ports/chain.js';
+import type { OpenTrade, OpenTrades, OpenTradesQuery } from '../ports/account-chain.js';
 import type { ListedPosition } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, collateralOf, priceOf, tradeSize } from './describe-order.js';
 import { tradePricing } from './trade-pricing.js';
@@ -98,19 +99,24 @@ export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, op
 
 /** All open trades at the newest block; stored positions save a round trip. */
 export async function readOpenTrades(venue: Venue, trader: Address, known: readonly ListedPosition[]): Promise<OpenTrades> {
-  const head = venue.state.head?.block;
-  if (!head) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked yet' });
-  const guesses = known.map(({ tradeIndex, position }) => ({ index: tradeIndex, ...guessOf(position) }));
-  try {
-    return await venue.chain.openTrades({
-      trader,
-      block: head,
-      guesses,
-      priceOf: (pairIndex) => lastPrice(venue, pairIndex)?.oracle ?? 0n,
-    });
-  } catch (error) {
-    throw error instanceof GatewayError ? error : new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'node' }, { cause: error });
-  }
+  return fromNode(venue.chain.openTrades(openTradesQuery(venue, trader, { block: newestBlock(venue), known })));
+}
+
+export const openTradesQuery = (
+  venue: Venue,
+  trader: Address,
+  { block, known }: { readonly block: BlockHead; readonly known: readonly ListedPosition[] },
+): OpenTradesQuery => ({
+  trader,
+  block,
+  guesses: known.map(({ tradeIndex, position }) => ({ index: tradeIndex, ...guessOf(position) })),
+  priceOf: (pairIndex) => lastPrice(venue, pairIndex)?.oracle ?? 0n,
+});
+
+/** The block at which an account is read. */
+export function newestBlock({ state }: Venue): BlockHead {
+  if (state.head === null) throw new GatewayError('NOT_READY', { reason: 'the node has not been asked yet' });
+  return state.head.block;
 }
 
 const guessOf = ({ pairIndex, collateralIndex, long, collateralAmount, leverage }: ListedPosition['position']) => ({

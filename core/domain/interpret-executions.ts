@@ -34,7 +34,7 @@ export function tokensOf(
 }
 
 /** The contract's `PendingOrderType`. */
-export const PENDING_TYPE = { marketOpen: 0, marketClose: 1, partialOpen: 8, partialClose: 9 } as const;
+export const PENDING_TYPE = { marketOpen: 0, marketClose: 1, leverage: 7, partialOpen: 8, partialClose: 9 } as const;
 const LAST_OPENING_TRIGGER = 3;
 const TRIGGERED = { 4: 'tp', 5: 'sl', 6: 'liquidation' } as const;
 

@@ -80,9 +80,37 @@ export interface OpenTradesQuery {
   readonly priceOf: (pairIndex: number) => bigint;
 }
 
+/** A wallet and the orders of its trader, all at one block. */
+export interface Wallet {
+  readonly block: BlockHead;
+  /** In the order of the requested tokens; null for a contract that does not answer like an ERC-20. */
+  readonly tokens: readonly (TokenFunds | null)[];
+  /** Collateral that the contract holds for resting orders and for requests, in token units by collateral index. */
+  readonly inOrders: ReadonlyMap<number, bigint>;
+  /** 1e8, by collateral index: the contract's prices of the requested collaterals, as far as it has them. */
+  readonly pricesUsd: ReadonlyMap<number, bigint>;
+}
+
+export interface WalletQuery {
+  readonly trader: Address;
+  readonly block: BlockHead;
+  readonly tokens: readonly Address[];
+  /** Indices of collaterals whose prices are read too. */
+  readonly priced?: readonly number[];
+}
+
+/** Everything a trader has, all at one block. */
+export type WholeAccount = OpenTrades & Wallet;
+
+export interface TokenFunds {
+  readonly balance: bigint;
+  /** Towards the Diamond. */
+  readonly allowance: bigint;
+}
+
 export interface AccountFacts {
   /** In the order of the requested tokens; null for a contract that does not answer like an ERC-20. */
-  readonly tokens: readonly ({ readonly balance: bigint; readonly allowance: bigint } | null)[];
+  readonly tokens: readonly (TokenFunds | null)[];
   /** Share of the undiscounted fee that the trader pays, 1e6; null when the Diamond does not expose it. */
   readonly feeMultiplier: bigint | null;
   readonly referrer: Address | null;

@@ -1,5 +1,15 @@
 import { BaseError } from 'viem';
-import type { AccountFacts, ChainTrade, OpenOrders, OpenTrades, OpenTradesQuery } from './account-chain.js';
+import type {
+  AccountFacts,
+  ChainTrade,
+  OpenOrders,
+  OpenTrades,
+  OpenTradesQuery,
+  TokenFunds,
+  Wallet,
+  WalletQuery,
+  WholeAccount,
+} from './account-chain.js';
 import type { DiamondLog } from '../domain/diamond-log.js';
 import type { HistogramCounts } from '../observability/metrics.js';
 import type { RelayNode } from './relayer.js';
@@ -120,13 +130,17 @@ export interface Chain {
   /** Positions, resting orders and orders waiting for the oracle, at the block. */
   openOrders(trader: Address, block: bigint): Promise<OpenOrders>;
   openTrades(query: OpenTradesQuery): Promise<OpenTrades>;
+  /** Balances, allowances and the collateral of orders, at the block. */
+  wallet(query: WalletQuery): Promise<Wallet>;
+  /** `openTrades` and `wallet` of one block, from one node. */
+  wholeAccount(query: OpenTradesQuery & WalletQuery): Promise<WholeAccount>;
   /** Wei. */
   nativeBalance(address: Address): Promise<bigint>;
   accountFacts(trader: Address, tokens: readonly Address[]): Promise<AccountFacts>;
   /** The trader's first referrer, whitelisted or not; null when there is none or this Diamond does not expose it. */
   referrerOf(trader: Address): Promise<Address | null>;
   /** The trader's balance of a collateral and its allowance to the Diamond. */
-  funds(trader: Address, token: Address): Promise<{ readonly balance: bigint; readonly allowance: bigint }>;
+  funds(trader: Address, token: Address): Promise<TokenFunds>;
   /** Simulates a write from its sender and reads all that it depends on; one round trip unless it fails with the given gas. */
   simulate(simulation: Simulation): Promise<SimulationResult>;
   /** Trader-specific terms in this market; null where this Diamond does not expose them. */

@@ -8,7 +8,7 @@ import { Coin, Dex, infoType, isOtherDex, User, type InfoContext, type InfoType 
 import { metaOf } from './market-types.js';
 import { openOrders } from './open-orders.js';
 import type { FrontendOrder } from './order-shapes.js';
-import type { AccountState } from './account-state.js';
+import { NO_ACCOUNT, type AccountState } from './account-state.js';
 import { ownsAccount, traderBehind } from '../../core/access/resolve-trader.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { collateralOf } from '../../core/account/describe-order.js';
@@ -19,8 +19,6 @@ import type { DayTotal } from '../../core/ports/stores/history.js';
 import { rulesWithFacts } from '../../core/trading/rules-of-opening.js';
 
 const OfUser = z.object({ user: User });
-const NO_ACCOUNT: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };
-
 const stateOf = async ({ accounts, venue, traderOf }: InfoContext, user: Address): Promise<AccountState> =>
   accounts.of(venue, await traderOf(user));
 
@@ -121,8 +119,8 @@ async function extraAgents(gateway: Gateway, venue: Venue, trader: Address) {
 /** A wallet with an allowance, a delegate, agents or trades of its own is a user, even if another wallet named it as an agent. */
 async function roleOf({ gateway, venue, accounts }: InfoContext, user: Address) {
   if (await ownsAccount(gateway, venue, user)) return { role: 'user' };
-  const { spendableUsd, trades } = await accounts.of(venue, user);
-  if (spendableUsd > 0n || trades.length > 0) return { role: 'user' };
+  const { spendableUsd, inOrdersUsd, trades } = await accounts.of(venue, user);
+  if (spendableUsd > 0n || inOrdersUsd > 0n || trades.length > 0) return { role: 'user' };
   const trader = await traderBehind(gateway, venue, user);
   return trader === user ? { role: 'missing' } : { role: 'agent', data: { user: trader } };
 }

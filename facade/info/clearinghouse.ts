@@ -11,8 +11,9 @@ import type { MarketConfig } from '../../core/domain/market.js';
 const tradeValue = ({ collateralUsd, pnlUsd, fundingUsd, realizedUsd }: HeldTrade): bigint =>
   collateralUsd + pnlUsd - fundingUsd + realizedUsd;
 
-export const accountValue = ({ trades, spendableUsd }: AccountState): bigint =>
-  trades.reduce((total, trade) => total + tradeValue(trade), spendableUsd);
+/** An order moves collateral from one of these parts to another, so that it changes the sum only by fees and price impact. */
+export const accountValue = ({ trades, walletUsd, inOrdersUsd }: AccountState): bigint =>
+  trades.reduce((total, trade) => total + tradeValue(trade), walletUsd + inOrdersUsd);
 
 /** The reply to `clearinghouseState`; an unknown address has zeros. */
 export function clearinghouseState({ assets }: Universe, state: AccountState, now: number) {
@@ -111,7 +112,11 @@ function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSettin
   const worth = valueUsd(size < 0n ? -size : size, mark);
   const pnlUsd = sum(trades, (trade) => trade.pnlUsd);
   const collateral = sum(trades, (trade) => trade.collateralUsd);
-  const leverage = setting?.leverage ?? ownLeverage(trades, collateral);
+  const leverage = ownLeverage(
+    asset,
+    sum(trades, ({ notionalUsd }) => notionalUsd),
+    collateral,
+  );
   const isCross = setting?.isCross ?? true;
   const rawUsd = collateral - sum(trades, (trade) => valueUsd(signed(trade), trade.entry));
   const margin = valueUsd(size < 0n ? -size : size, entry);
@@ -134,11 +139,9 @@ function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSettin
   };
 }
 
-/** Without a chosen leverage: the trades' actual leverage, as a whole number. */
-function ownLeverage(trades: readonly HeldTrade[], collateral: bigint): number {
-  const size = sum(trades, ({ base, entry }) => valueUsd(base, entry));
-  return collateral === 0n ? 1 : Math.max(1, Number(divideInteger(size, collateral, 'half-up')));
-}
+/** That of the trades together, as a whole number; the trader's setting is what the next order gets. */
+const ownLeverage = ({ maxLeverage }: Asset, notionalUsd: bigint, collateralUsd: bigint): number =>
+  collateralUsd === 0n ? 1 : Math.max(1, Math.min(maxLeverage, Number(divideInteger(notionalUsd, collateralUsd, 'half-up'))));
 
 /** The liquidation price that is reached first. */
 function firstLiquidation(trades: readonly HeldTrade[], long: boolean): bigint | null {

@@ -101,6 +101,10 @@ async function updateMargin(work: TradeWork, { asset: id, ntli }: TradeActionOf<
       return DONE;
     case 'no-position':
       return refused('Cannot update margin for empty position.');
+    case 'pending':
+      return refused(
+        `The change of margin is pending: it was sent and the oracle has not answered yet. It may still be executed. oid=${outcome.oid}`,
+      );
     case 'too-little':
     case 'rejected':
       return refused(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Address, Cancel } from '../../core/types.js';
-import { priceAccount, type AccountState } from '../info/account-state.js';
+import { NO_ACCOUNT, priceAccount, type AccountState } from '../info/account-state.js';
 import { relayedAgents, showWebData2, webParts } from '../info/account-types.js';
 import { activeAssetData, clearinghouseState } from '../info/clearinghouse.js';
 import { Coin, Dex, User, isOtherDex, type InfoContext } from '../info/info-type.js';
@@ -129,8 +129,6 @@ const openWebData3 = (context: OpenContext, user: Address): Promise<Opened> =>
       return { sameAs: JSON.stringify(userState), text: frameText('webData3', data(venue.clock.now())) };
     },
   });
-
-const NO_ACCOUNT: AccountState = { trades: [], spendableUsd: 0n, settings: new Map() };
 
 export const STATE_SUBSCRIPTIONS: readonly SubscriptionType[] = [
   subscriptionType({

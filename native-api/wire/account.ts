@@ -121,7 +121,19 @@ export const FillHistoryEntry = z
 export const Account = z
   .object({
     address: AnyAddress,
-    balances: z.array(z.object({ collateral: z.string(), balance: DecimalString, allowance: DecimalString })),
+    balances: z
+      .array(
+        z.object({
+          collateral: z.string(),
+          balance: DecimalString,
+          allowance: DecimalString,
+          inOrders: DecimalString.meta({
+            description:
+              'Collateral that has left the wallet for resting orders and for requests that were neither executed nor taken back: openings, size increases and added margin. It is in no position, and comes back unless they are executed.',
+          }),
+        }),
+      )
+      .meta({ description: 'All amounts are read at one block.' }),
     feeTierMultiplier: DecimalString.nullable(),
     referrer: AnyAddress.nullable(),
     agents: z.array(AgentRecord),

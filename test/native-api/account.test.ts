@@ -68,13 +68,14 @@ const forged = (kind: 'orders' | 'fills', mark: readonly bigint[]): string =>
 const listOf = (body: Record<string, unknown>) => (body['data'] ?? []) as Record<string, unknown>[];
 
 describe('the reads of an account', () => {
-  it('have balances, allowance, fee tier, referrer and agents', async () => {
+  it('have balances, allowance, collateral in orders, fee tier, referrer and agents', async () => {
     const { status, body } = await get('');
     expect(status).toBe(200);
     expect(body).toEqual({
       address: trader.account.address,
       balances: expect.arrayContaining([
-        { collateral: 'USDC', balance: '9600', allowance: expect.stringMatching(/^\d{60,}/) as string },
+        { collateral: 'USDC', balance: '9600', allowance: expect.stringMatching(/^\d{60,}/) as string, inOrders: '100' },
+        { collateral: 'DAI', balance: '0', allowance: expect.stringMatching(/^\d{60,}/) as string, inOrders: '0' },
       ]) as unknown,
       feeTierMultiplier: '1',
       referrer: null,

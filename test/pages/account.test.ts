@@ -118,6 +118,7 @@ describePages('the account page', () => {
     await page.getByText('Margin used').waitFor();
     const refused = await placeRefused(bot);
     const resting = await bot.place(LIMIT, 'open');
+    await page.locator('.tile', { hasText: 'In orders' }).getByText('USDC').waitFor();
     expect(await shootAll(page, 'account-positions')).toEqual([]);
 
     await tab(page, 'Orders').click();

@@ -17,7 +17,7 @@ interface SummaryProps {
   readonly connectPath: string | null;
 }
 
-/** Balances, allowances, total profit and margin used. */
+/** Balances, allowances, total profit, and collateral in positions and in orders. */
 export function Summary({ account, positions, trader, isCut, onForget, connectPath }: SummaryProps) {
   const tools = (
     <>
@@ -33,6 +33,7 @@ export function Summary({ account, positions, trader, isCut, onForget, connectPa
         <div class="tiles">
           <ProfitFigure positions={positions.data} />
           <MarginFigure positions={positions.data} />
+          <OrdersFigure balances={balances} />
           {usedFirst(balances, positions.data ?? []).map((balance) => (
             <BalanceFigure key={balance.collateral} balance={balance} connectPath={connectPath} />
           ))}
@@ -62,6 +63,17 @@ function MarginFigure({ positions }: { readonly positions: readonly Position[] |
   const sums = positions === null ? null : sumOf(positions, ({ collateral }) => collateral);
   return (
     <Figure title="Margin used" note="collateral inside positions, each isolated">
+      <Sums sums={sums} show={(amount) => formatUpTo(amount, DIGITS)} />
+    </Figure>
+  );
+}
+
+function OrdersFigure({ balances }: { readonly balances: readonly Balance[] }) {
+  const sums = balances
+    .filter(({ inOrders }) => signOf(inOrders) > 0)
+    .map(({ collateral, inOrders }) => ({ collateral, amount: inOrders }));
+  return (
+    <Figure title="In orders" note="collateral of resting orders and of requests, still the trader's">
       <Sums sums={sums} show={(amount) => formatUpTo(amount, DIGITS)} />
     </Figure>
   );

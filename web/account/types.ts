@@ -4,6 +4,7 @@ export interface Balance {
   readonly collateral: string;
   readonly balance: string;
   readonly allowance: string;
+  readonly inOrders: string;
 }
 
 export interface Account {

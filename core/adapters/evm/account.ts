@@ -7,9 +7,15 @@ import type {
   OpenTrades,
   OpenTradesQuery,
   PairMoment,
+  TokenFunds,
   TradeGuess,
+  Wallet,
+  WalletQuery,
+  WholeAccount,
 } from '../../ports/account-chain.js';
 import type { ChainDefinition } from '../../chains/chains.js';
+import { changesTrade, collateralInOrders } from '../../domain/collateral-in-orders.js';
+import type { TradeStruct } from '../../domain/diamond-log.js';
 import type { LiquidationParams } from '../../domain/market.js';
 import type { Address } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
@@ -28,7 +34,7 @@ export async function accountFacts(
 ): Promise<AccountFacts> {
   const view = { address: diamond, abi: diamondAbi } as const;
   const [amounts, fee, referrer] = await Promise.all([
-    Promise.all(tokens.map((token) => tokenFacts(client, token, trader, diamond).catch(absentWhenReverted))),
+    Promise.all(tokens.map((token) => tokenFacts(client, { token, trader, diamond }).catch(absentWhenReverted))),
     client.readContract({ ...view, functionName: 'calculateFeeAmount', args: [trader, ONE_FEE] }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getTraderActiveReferrer', args: [trader] }).catch(absentWhenReverted),
   ]);
@@ -50,8 +56,16 @@ function absentWhenReverted(error: unknown): null {
   throw error;
 }
 
-async function tokenFacts(client: PublicClient, token: Address, trader: Address, diamond: Address) {
-  const read = { address: token, abi: erc20Abi } as const;
+async function tokenFacts(
+  client: PublicClient,
+  {
+    token,
+    trader,
+    diamond,
+    block,
+  }: { readonly token: Address; readonly trader: Address; readonly diamond: Address; readonly block?: bigint },
+): Promise<TokenFunds> {
+  const read = { address: token, abi: erc20Abi, ...(block === undefined ? {} : { blockNumber: block }) } as const;
   const [balance, allowance] = await Promise.all([
     client.readContract({ ...read, functionName: 'balanceOf', args: [trader] }),
     client.readContract({ ...read, functionName: 'allowance', args: [trader, diamond] }),
@@ -101,12 +115,73 @@ export async function openOrders(
   };
 }
 
+/** Open trades and resting orders together. */
+const readTrades = (client: PublicClient, diamond: Address, { trader, block }: Pick<WalletQuery, 'trader' | 'block'>) =>
+  client.readContract({ address: diamond, abi: diamondAbi, blockNumber: block.number, functionName: 'getTrades', args: [trader] });
+
+/** One round trip, and a second one where a request is left of a trade that was closed. */
+export async function wallet(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  query: WalletQuery,
+  reading: Promise<readonly TradeStruct[]> = readTrades(client, diamond, query),
+): Promise<Wallet> {
+  const { trader, block, tokens, priced = [] } = query;
+  const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
+  const [trades, stored, funds, prices] = await Promise.all([
+    reading,
+    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }),
+    Promise.all(tokens.map((token) => tokenFacts(client, { token, trader, diamond, block: block.number }).catch(absentWhenReverted))),
+    Promise.all(priced.map((index) => collateralPrice(client, diamond, { index, block: block.number }))),
+  ]);
+  const open = trades.filter(({ isOpen }) => isOpen);
+  const pending = stored.filter(({ isOpen }) => isOpen);
+  const changed = pending.filter(({ orderType }) => changesTrade(orderType)).map(({ trade }) => trade.index);
+  const closed = await Promise.all(
+    changed
+      .filter((index) => !open.some((trade) => trade.index === index))
+      .map((index) => client.readContract({ ...view, functionName: 'getTrade', args: [trader, index] })),
+  );
+  const resting = open.filter(({ tradeType }) => tradeType !== POSITION);
+  return {
+    block,
+    tokens: funds,
+    inOrders: collateralInOrders({ resting, pending, targets: [...open, ...closed] }),
+    pricesUsd: new Map(priced.flatMap((index, at): [number, bigint][] => (prices[at] ? [[index, prices[at]]] : []))),
+  };
+}
+
+/** 1e8; null where the contract has none. */
+const collateralPrice = (
+  client: PublicClient,
+  diamond: Address,
+  { index, block }: { readonly index: number; readonly block: bigint },
+): Promise<bigint | null> =>
+  client
+    .readContract({ address: diamond, abi: diamondAbi, blockNumber: block, functionName: 'getCollateralPriceUsd', args: [index] })
+    .catch(absentWhenReverted);
+
+export async function wholeAccount(
+  client: PublicClient,
+  definition: ChainDefinition,
+  query: OpenTradesQuery & WalletQuery,
+): Promise<WholeAccount> {
+  const reading = readTrades(client, definition.diamond, query);
+  const [open, own] = await Promise.all([openTrades(client, definition, query, reading), wallet(client, definition, query, reading)]);
+  return { ...open, ...own };
+}
+
 /** One round trip when every open trade was guessed, two otherwise. */
-export async function openTrades(client: PublicClient, { diamond }: ChainDefinition, query: OpenTradesQuery): Promise<OpenTrades> {
+export async function openTrades(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  query: OpenTradesQuery,
+  reading: Promise<readonly TradeStruct[]> = readTrades(client, diamond, query),
+): Promise<OpenTrades> {
   const { trader, block, guesses } = query;
   const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
   const [trades, infos, liquidation, collaterals, guessed] = await Promise.all([
-    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
+    reading,
     client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
     client.readContract({ ...view, functionName: 'getTradesLiquidationParams', args: [trader] }),
     client.readContract({ ...view, functionName: 'getCollaterals' }).catch(absentWhenReverted),
@@ -161,11 +236,7 @@ async function readDetails(
     client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }),
     client.readContract({ ...view, functionName: 'pairSpreadPArray', args: [traders, pairIndices.map(BigInt)] }),
     // A missing price feed or market must not hide positions in others.
-    Promise.all(
-      collateralIndices.map((index) =>
-        client.readContract({ ...view, functionName: 'getCollateralPriceUsd', args: [index] }).catch(absentWhenReverted),
-      ),
-    ),
+    Promise.all(collateralIndices.map((index) => collateralPrice(client, diamond, { index, block: block.number }))),
     Promise.all(
       trades.map(({ index, collateralAmount, leverage, ...trade }) =>
         client

@@ -4,7 +4,7 @@ import { ForeignChainError, type Chain, type ChainCollateral, type ChainFacts } 
 import type { Logger } from '../../ports/log.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Tracer } from '../../observability/tracing.js';
-import { accountFacts, chainTrades, delegateOf, openOrders, openTrades, referrerOf } from './account.js';
+import { accountFacts, chainTrades, delegateOf, openOrders, openTrades, referrerOf, wallet, wholeAccount } from './account.js';
 import { createEndpoints, troubleOf } from './endpoints.js';
 import { createRelayNode } from './relay-node.js';
 import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, replay, simulate, updateFees } from './simulate.js';
@@ -54,6 +54,8 @@ export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = 
     trades: (refs, block) => ask(() => chainTrades(client, definition, refs, block)),
     openOrders: (trader, block) => ask(() => openOrders(client, definition, trader, block)),
     openTrades: (query) => ask(() => openTrades(client, definition, query)),
+    wallet: (query) => ask(() => wallet(client, definition, query)),
+    wholeAccount: (query) => ask(() => wholeAccount(client, definition, query)),
     nativeBalance: (address) => client.getBalance({ address }),
     accountFacts: (trader, tokens) => ask(() => accountFacts(client, definition, trader, tokens)),
     referrerOf: (trader) => ask(() => referrerOf(client, definition, trader)),

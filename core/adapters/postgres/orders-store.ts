@@ -1,6 +1,6 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
-import type { KnownOrder, OrderHistory, OrdersStore } from '../../ports/stores/orders.js';
+import type { KnownOrder, OrderHistory, OrdersStore, UnminedOpening } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { ask, inSteps, inTransaction, statement } from './statement.js';
@@ -19,6 +19,28 @@ export const DUE_ORDERS = `status = 'prepared' and expires_at <= ${now} and (not
   and not exists (${NUMBERED} and coalesce(job.not_after, ${now}) > ${now} - ${MAY_BE_SENT_MS})`;
 
 const ANY_DUE = statement(`select 1 from orders where chain = :chain and ${DUE_ORDERS} limit 1`);
+
+/** One row with the cursor alone where there are none. An opening whose transaction failed, or is never sent, takes nothing. */
+const UNMINED = statement(`
+  select (select block_number from chain_cursors where chain = cast(:chain as text)) as indexed, opening.takes, opening.amount, opening.mined
+  from (select 1) as one left join (
+    select orders.takes, (orders.state -> 'collateralAmount' ->> '$n')::numeric as amount,
+      (select max(job.mined_block) from relay_jobs job where job.chain = orders.chain and job.order_id = orders.id) as mined
+    from orders
+    where orders.chain = cast(:chain as text) and orders.trader = cast(:trader as text)
+      and orders.takes is not null and orders.status = 'prepared'
+      and (orders.state ->> 'collateralIndex')::integer = cast(:collateralIndex as integer)
+      and not exists (
+        select from relay_jobs job
+        where job.chain = orders.chain and job.order_id = orders.id and job.state in ('refused', 'replaced', 'reverted'))
+  ) as opening on true`);
+
+interface UnminedRow {
+  readonly indexed: bigint | null;
+  readonly takes: string | null;
+  readonly amount: string | null;
+  readonly mined: bigint | null;
+}
 
 /** Orders expired per transaction. */
 const EXPIRED_AT_ONCE = 200;
@@ -39,6 +61,15 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
         { trader, tags: [...tags] },
       ),
     findByClientId: (chain, trader, clientId) => knownByClientId(db, chain, trader, clientId),
+    async unminedOpenings(chain, trader, collateralIndex) {
+      const rows = await ask<UnminedRow>(db, UNMINED, { chain, trader, collateralIndex });
+      return {
+        indexedBlock: rows[0]?.indexed ?? null,
+        openings: rows.flatMap(({ takes, amount, mined }): UnminedOpening[] =>
+          takes === null ? [] : [{ takes: BigInt(takes), amount: BigInt(amount ?? takes), minedBlock: mined }],
+        ),
+      };
+    },
     findByKey: (chain, trader, orderKey) => one(chain, 'trader = :trader and order_key = :orderKey and is_live', { trader, orderKey }),
     pendingOnTrade: (chain, trader, tradeIndex) =>
       knownOrders(

@@ -52,6 +52,18 @@ export interface OpeningFunds {
   readonly askedAt: number;
 }
 
+/** A relayed opening that the index has not seen in a block. */
+export interface UnminedOpening extends Pick<OpeningFunds, 'amount' | 'takes'> {
+  /** Its block, where the relayer has seen it in one before the index; null otherwise. */
+  readonly minedBlock: bigint | null;
+}
+
+export interface UnminedOpenings {
+  /** The last indexed block at the moment of this answer; null before the first. */
+  readonly indexedBlock: bigint | null;
+  readonly openings: readonly UnminedOpening[];
+}
+
 /** `others` are the further orders of the same transaction. */
 export type Placed = { readonly kind: 'placed'; readonly stored: KnownOrder; readonly others: readonly KnownOrder[] } | NotPlaced;
 
@@ -92,6 +104,8 @@ export interface OrdersStore {
   tagged(chain: ChainSlug, trader: Address, tags: readonly Hex[]): Promise<KnownOrder[]>;
   find(chain: ChainSlug, trader: Address, id: bigint): Promise<KnownOrder | null>;
   findByClientId(chain: ChainSlug, trader: Address, clientId: string): Promise<KnownOrder | null>;
+  /** Relayed openings in a collateral that may still be mined, and how far the chain is indexed, as of one moment. */
+  unminedOpenings(chain: ChainSlug, trader: Address, collateralIndex: number): Promise<UnminedOpenings>;
   /** The live order at this key. */
   findByKey(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<KnownOrder | null>;
   /** The trader's orders that wait for the oracle and concern this trade, oldest first. */

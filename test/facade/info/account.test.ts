@@ -128,7 +128,7 @@ describe('several trades of one market', () => {
 describe('the leverage of a market', () => {
   const user = (): string => trader.account.address;
 
-  it('is what the trades have, cross, until the trader chooses', async () => {
+  it('is what the trades have, cross, unless the trader chooses otherwise', async () => {
     const { leverage, positionValue, marginUsed, unrealizedPnl, returnOnEquity, szi, entryPx } = netOf(await stateOf(user()), 'ETH');
     expect(leverage).toEqual({ type: 'cross', value: 20 });
     expect(Number(marginUsed)).toBeCloseTo(Number(positionValue) / 20, 3);
@@ -136,19 +136,27 @@ describe('the leverage of a market', () => {
     expect(await info.ask('activeAssetData', { user: user(), coin: 'ETH' })).toMatchObject({ leverage: { type: 'cross', value: 5 } });
   });
 
-  it('is what the trader chose, and an isolated one shows what stands behind it', async () => {
+  it('stays that of the trades when the trader chooses another one for the next order, and an isolated one shows what stands behind it', async () => {
     await sandbox.gateway.store.facade.leverage.set(CHAIN, lowerOf(trader), 1, { leverage: 7, isCross: false });
     const { leverage, marginUsed, szi, positionValue } = netOf(await stateOf(user()), 'ETH');
-    expect(leverage).toMatchObject({ type: 'isolated', value: 7 });
+    expect(leverage).toMatchObject({ type: 'isolated', value: 20 });
+    expect(Number(leverage.rawUsd)).toBeCloseTo(300 + 6_000, -2);
     expect(Number(marginUsed)).toBeCloseTo(Number(leverage.rawUsd) + Math.sign(Number(szi)) * Number(positionValue), 3);
     const active = await info.ask<{ leverage: object; maxTradeSzs: [string, string]; availableToTrade: [string, string]; markPx: string }>(
       'activeAssetData',
       { user: user(), coin: 'ETH' },
     );
-    expect(active.leverage).toEqual(leverage);
+    expect(active.leverage).toEqual({ ...leverage, value: 7 });
     const [buy, sell] = active.maxTradeSzs.map(Number);
     expect((buy ?? 0) - (sell ?? 0)).toBeCloseTo(Math.abs(Number(szi)), 3);
     expect(sell).toBeCloseTo((Number(active.availableToTrade[1]) * 7) / Number(active.markPx), 2);
+  });
+});
+
+describe('the leverage of several trades', () => {
+  it('is that of their sizes and collateral together', async () => {
+    const { leverage } = netOf(await stateOf(trader.account.address), 'BTC');
+    expect(leverage.value).toBe(Math.round((1_000 + 1_000 + 300) / (100 + 250 + 60)));
   });
 });
 

@@ -26,6 +26,7 @@ const trade = (changes: Partial<HeldTrade> = {}): HeldTrade => ({
   entry: 60_000n * E10,
   mark: 61_000n * E10,
   collateralUsd: 6_000n * E18,
+  notionalUsd: 60_000n * E18,
   pnlUsd: 1_000n * E18,
   fundingUsd: 0n,
   realizedUsd: 0n,
