@@ -1,4 +1,5 @@
 import type { ChainEvent } from '../domain/chain-event.js';
+import { changesSize, minutesOf } from '../domain/market-minute.js';
 import { tradesMentioned } from '../domain/interpret-logs.js';
 import { referralsIn } from '../domain/referral.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -11,6 +12,7 @@ import {
   type Changes,
   type ChainCursor,
   type Checkpoint,
+  type NewJournalEntry,
   type TrackingUnit,
   type UnloggedWork,
 } from '../ports/stores/tracking.js';
@@ -82,11 +84,39 @@ export async function change(
   const { block, changes } = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
     await requireCursor(unit, cursor);
     const done = await work(unit);
+    if (done.changes.journalEntries.some(isTrade)) await countTrades(unit);
     unit.publish(venue.clock.now(), done.changes.journalEntries);
     return done;
   });
   if (changes.orders.length + changes.positions.length + changes.events.length > 0) gateway.bus.emit('tracked', { venue, block, changes });
   return changes;
+}
+
+/** Executions counted in one step: what a database from before the minutes has stored is counted in many short transactions. */
+export const COUNTED_AT_ONCE = 500;
+
+/** Adds executions to the minutes of their markets, and takes orphaned ones away. True while there may be more. */
+async function countTrades(unit: TrackingUnit): Promise<boolean> {
+  const trades = await unit.uncountedTrades(COUNTED_AT_ONCE);
+  if (trades.length === 0) return false;
+  unit.countTrades(
+    trades.map(({ id }) => id),
+    minutesOf(trades),
+  );
+  return trades.length === COUNTED_AT_ONCE;
+}
+
+/** Counts executions stored by a release that did not count them, or more than one step does. */
+export const countStored = (gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<boolean> =>
+  gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    return countTrades(unit);
+  });
+
+/** An execution, or its correction after a reorganisation. */
+function isTrade({ fact }: NewJournalEntry): boolean {
+  const fill = fact.kind === 'correction' ? fact.of : fact;
+  return fill.kind === 'fill' && changesSize(fill.executed);
 }
 
 /** Trades opened before the start block are looked up on chain once. */

@@ -3,7 +3,17 @@ import { ChainMovedError, type LogRange } from '../ports/chain.js';
 import type { BlockHead, Hex, Cancel } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
 import { redactText } from '../observability/redact.js';
-import { CursorMovedError, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
+import {
+  COUNTED_AT_ONCE,
+  countStored,
+  CursorMovedError,
+  revertTo,
+  ingest,
+  ingestLate,
+  timeOut,
+  timeoutBlocks,
+  unansweredUpTo,
+} from './chain-steps.js';
 import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../caching/at-most.js';
@@ -50,6 +60,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let rereadUpTo: { readonly last: bigint; readonly before: bigint } | null = null;
   /** Of the cursor's block; null where it has to be asked for. */
   let unlogged: UnloggedWork | null = null;
+  /** Stored executions may be missing in the minutes of the markets: another release may have stored them. */
+  let hasUncounted = true;
   let wake = new AbortController();
   const cancels = [
     onVenue(gateway, venue, 'head', () => wake.abort()),
@@ -96,7 +108,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const reached = await advance(cursor, head);
     recordProgress(reached.number, head.number);
     ownCursor = reached.hash === null ? null : reached;
-    if (reached.number < head.number) return true;
+    if (hasUncounted) hasUncounted = await countStored(gateway, venue, reached);
+    if (reached.number < head.number || hasUncounted) return true;
     if (!(await rereadWhenDue(reached))) {
       ownCursor = null;
       return true;
@@ -131,6 +144,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     if (lease && !lease.isHeld()) {
       await lease.release().catch(() => undefined);
       lease = null;
+      hasUncounted = true;
       ownCursor = null;
       unlogged = null;
     }
@@ -168,6 +182,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     if (cursor.hash !== null && range.blocks[0]?.parentHash !== cursor.hash) return revert(cursor);
     const { cursor: reached, ...found } = await ingest(gateway, venue, cursor, range);
     unlogged = found.unlogged;
+    hasUncounted ||= range.logs.length > COUNTED_AT_ONCE;
     if (range.silent === null) silent = null;
     else for (const [hash, input] of range.silent) silent?.set(hash, input);
     if (reached.number < head.number) log.info('chain.catching-up', { block: reached.number, head: head.number });
@@ -199,6 +214,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   async function revert(cursor: ChainCursor): Promise<ChainCursor> {
     unlogged = null;
+    hasUncounted = true;
     return revertTo(gateway, venue, cursor, await lastCommon(cursor.number + 1n));
   }
 

@@ -1,4 +1,5 @@
 import type { Knex } from 'knex';
+import type { Volume } from '../../domain/market-minute.js';
 import type { CandleRange, CandleStore, MinuteCandle, StoredCandle } from '../../ports/stores/candles.js';
 
 /** Of two prices with the same time the lower opens and the higher closes, so that the result does not depend on the order of writers. */
@@ -22,6 +23,10 @@ const READ = `
   from candles where chain = ? and pair_index = ? and time >= ? and time < ?
   group by slot order by slot`;
 
+const VOLUMES = `
+  select time / ?::bigint * ?::bigint as slot, sum(base)::text as base, sum(trades)::integer as trades
+  from market_minutes where chain = ? and pair_index = ? and time >= ? and time < ? group by slot`;
+
 /** One index lookup per pair, however many minutes are stored. */
 const CLOSES = `
   with recursive pairs as (
@@ -44,6 +49,12 @@ interface Row {
   readonly close: string;
 }
 
+interface VolumeRow {
+  readonly slot: bigint;
+  readonly base: string;
+  readonly trades: number;
+}
+
 /** Rows per statement. */
 const BATCH = 5_000;
 
@@ -57,6 +68,10 @@ export function createCandleStore(db: Knex) {
     async read({ chain, pairIndex, from, to, sizeMs }: CandleRange): Promise<StoredCandle[]> {
       const { rows } = await db.raw<{ rows: Row[] }>(READ, [sizeMs, sizeMs, chain, pairIndex, from, to]);
       return rows.map(stored);
+    },
+    async volumes({ chain, pairIndex, from, to, sizeMs }: CandleRange) {
+      const { rows } = await db.raw<{ rows: VolumeRow[] }>(VOLUMES, [sizeMs, sizeMs, chain, pairIndex, from, to]);
+      return new Map(rows.map(({ slot, base, trades }): [number, Volume] => [Number(slot), { base: BigInt(base), trades }]));
     },
     async closesBefore(chain, at, lookBackMs) {
       const { rows } = await db.raw<{ rows: { pair_index: number; close: string }[] }>(CLOSES, {

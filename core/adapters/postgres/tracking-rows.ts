@@ -1,4 +1,5 @@
 import { isFillAction, type ChainEvent, type OrderKey } from '../../domain/chain-event.js';
+import type { MarketMinute } from '../../domain/market-minute.js';
 import { holdsSpending, isLive, type Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
 import type { Referral } from '../../domain/referral.js';
@@ -86,6 +87,9 @@ export const referralRows = (referrals: readonly Referral[]): string =>
       at: place.at,
     })),
   );
+
+export const minuteRows = (minutes: readonly MarketMinute[]): string =>
+  JSON.stringify(minutes.map(({ pairIndex, time, base, trades }) => ({ pair_index: pairIndex, time, base: base.toString(), trades })));
 
 export const orderRefs = (refs: readonly OrderRef[]): string =>
   JSON.stringify(refs.map(({ trader, orderKey }) => ({ trader, order_key: orderKey })));

@@ -148,5 +148,17 @@ export const RECORD_REFERRALS = statement(`
     volume_usd numeric, amount_gns numeric, amount_usd numeric, at bigint)
   on conflict (chain, event_key) do nothing`);
 
+export const UNCOUNTED = statement(`
+  select id, orphaned, event::text from chain_events
+  where chain = cast(:chain as text) and is_fill and counted = orphaned order by id desc limit cast(:limit as integer)`);
+
+export const MARK_COUNTED = statement('update chain_events set counted = not orphaned where id = any(cast(:ids as bigint[]))');
+
+export const ADD_TO_MINUTES = statement(`
+  insert into market_minutes as kept (chain, pair_index, time, base, trades)
+  select cast(:chain as text), pair_index, time, base, trades
+  from jsonb_to_recordset(:rows::jsonb) as given(pair_index integer, time bigint, base numeric, trades integer)
+  on conflict (chain, pair_index, time) do update set base = kept.base + excluded.base, trades = kept.trades + excluded.trades`);
+
 export const FORGET_REFERRALS = plannedAnew(`
   delete from referral_events where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);

@@ -20,6 +20,7 @@ import {
   appending,
   checkpointRows,
   eventKey,
+  minuteRows,
   orderRefs,
   ownEventKey,
   positionRows,
@@ -148,6 +149,12 @@ interface OrphanRow {
   readonly event: string;
 }
 
+interface UncountedRow {
+  readonly id: bigint;
+  readonly orphaned: boolean;
+  readonly event: string;
+}
+
 const tradeRefOf = ({ trader, trade_index }: PositionRow): TradeRef => ({ trader, tradeIndex: Number(trade_index) });
 
 function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
@@ -232,6 +239,17 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
     },
     recordReferrals(referrals) {
       if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
+    },
+    async uncountedTrades(limit) {
+      const found = await rows<UncountedRow>(sql.UNCOUNTED, { limit });
+      return found.flatMap(({ id, orphaned, event }) => {
+        const executed = readEvent(event);
+        return executed.kind === 'executed' ? [{ id, executed, isOrphaned: orphaned }] : [];
+      });
+    },
+    countTrades(ids, minutes) {
+      leave(sql.MARK_COUNTED, { ids });
+      if (minutes.length > 0) leave(sql.ADD_TO_MINUTES, { rows: minuteRows(minutes) });
     },
     markBackfilled(trader, block) {
       leave(sql.MARK_BACKFILLED, { trader, block });

@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Candle } from '../../domain/candle.js';
+import type { Volume } from '../../domain/market-minute.js';
 
 /** One minute of one pair, with the times (epoch ms) of its first and last price. */
 export interface MinuteCandle extends Candle {
@@ -21,6 +22,8 @@ export interface CandleStore {
   merge(chain: ChainSlug, minutes: readonly MinuteCandle[]): Promise<void>;
   /** Candles of `sizeMs` that open in [from, to), ascending, gaps not filled; both ends are multiples of the size. */
   read(query: CandleRange): Promise<readonly StoredCandle[]>;
+  /** What was traded in [from, to), by the start of each interval of `sizeMs` with a trade; both ends are multiples of the size. */
+  volumes(query: CandleRange): Promise<ReadonlyMap<number, Volume>>;
   /** By pair: the last close (1e10) before a time, where there is a minute no older than `lookBackMs`. */
   closesBefore(chain: ChainSlug, at: number, lookBackMs: number): Promise<ReadonlyMap<number, bigint>>;
   /** Deletes minutes that opened before. */

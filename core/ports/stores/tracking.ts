@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { ChainEvent, Executed, OrderKey } from '../../domain/chain-event.js';
+import type { MarketMinute, UncountedTrade } from '../../domain/market-minute.js';
 import type { Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
 import type { Referral } from '../../domain/referral.js';
@@ -75,6 +76,10 @@ export interface StoredEvent extends LinkedEvent {
   readonly id: bigint;
 }
 
+export interface StoredTrade extends UncountedTrade {
+  readonly id: bigint;
+}
+
 export interface TakenBack {
   readonly orderIds: readonly bigint[];
   /** Keys with events of orders that have no id. */
@@ -126,6 +131,10 @@ export interface TrackingUnit {
   moveStops(moves: readonly StopMove[], isUndone?: boolean): void;
   /** Referral events; idempotent. `orphanAbove` undoes them with all others. */
   recordReferrals(referrals: readonly Referral[]): void;
+  /** Executions that the minutes of the markets do not have yet, or have although they are orphaned; the newest ones. */
+  uncountedTrades(limit: number): Promise<readonly StoredTrade[]>;
+  /** Adds to the minutes, and marks these executions as counted, or no longer counted where they are orphaned. */
+  countTrades(ids: readonly bigint[], minutes: readonly MarketMinute[]): void;
   /** Marks the trader's open orders as backfilled at the block. */
   markBackfilled(trader: Address, block: bigint): void;
   /** Appends to the journals of the accounts; once and last. */
