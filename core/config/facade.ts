@@ -14,6 +14,8 @@ export interface FacadeSettings {
   /** Whether a scheduled cancel also closes open positions. */
   readonly flattens: boolean;
   readonly stopBeyondCap: StopBeyondCap;
+  /** Whether candles without trades show a volume of one lot while their market is open: clients take zero for missing data. */
+  readonly floorsCandleVolume: boolean;
   /** Rules for traders unless the operator stores others. */
   readonly rules: RuleSettings;
 }
@@ -66,19 +68,21 @@ export const FACADE_VARIABLES = {
   FACADE_HOLD_MS: whole(0, LONGEST_HOLD_MS).default(6_500),
   FACADE_SCHEDULE_CANCEL: z.enum(['cancel', 'flatten'], 'must be cancel or flatten').default('cancel'),
   FACADE_STOP_BEYOND_CAP: z.enum(STOP_BEYOND_CAP, 'must be move or refuse').default('move'),
+  FACADE_CANDLE_VOLUME_FLOOR: z.enum(['on', 'off'], 'must be on or off').default('on'),
   ...RULE_VARIABLES,
 };
 
 type Variables = z.output<z.ZodObject<typeof FACADE_VARIABLES>>;
 
 export const facadeSettings = (
-  { FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, FACADE_STOP_BEYOND_CAP, ...rules }: Variables,
+  { FACADE_LEVERAGE, FACADE_HOLD_MS, FACADE_SCHEDULE_CANCEL, FACADE_STOP_BEYOND_CAP, FACADE_CANDLE_VOLUME_FLOOR, ...rules }: Variables,
   kind: { readonly isSandbox: boolean },
 ): FacadeSettings => ({
   leverage: FACADE_LEVERAGE,
   holdMs: FACADE_HOLD_MS,
   flattens: FACADE_SCHEDULE_CANCEL === 'flatten',
   stopBeyondCap: FACADE_STOP_BEYOND_CAP,
+  floorsCandleVolume: FACADE_CANDLE_VOLUME_FLOOR === 'on',
   rules: ruleSettings(rules, kind),
 });
 

@@ -1,9 +1,12 @@
-import { aggregate, intervalMs, type Candle, type CandleInterval } from '../../core/domain/candle.js';
+import { aggregate, ceilTo, floorTo, intervalMs, type Candle, type CandleInterval } from '../../core/domain/candle.js';
 import { toUnits } from '../../core/domain/decimal.js';
+import { groupOf } from '../../core/domain/market.js';
+import { addVolume, NO_VOLUME, type Volume } from '../../core/domain/market-minute.js';
+import { classOpen, nextOpen } from '../../core/domain/schedule.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { CANDLES, readCandles, type ShownCandle } from '../../core/markets/get-candles.js';
-import { PRICE_SCALE, ZERO_TEXT, formatTick } from '../format.js';
-import { coinPrice, type Asset } from '../universe.js';
+import { PRICE_SCALE, formatSize, formatTick } from '../format.js';
+import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
 
 const DAY_MS = 86_400_000;
 /** The first Monday after the epoch; weeks begin on Mondays. */
@@ -72,7 +75,7 @@ const MOST = 5_000;
 /** Chart requests per reply. */
 const MOST_CALLS = 3;
 
-/** Ascending, the last one still forming; the newest ones if the limit is exceeded. Charts have no volume, so it is zero. */
+/** Ascending, the last one still forming; the newest ones if the limit is exceeded. Charts have no volume, so it is that of the contract's trades. */
 export async function candleSnapshot(gateway: Gateway, venue: Venue, asset: Asset, query: CandleQuery): Promise<SnapshotCandle[]> {
   const shape = CANDLE_SHAPES[query.interval];
   const sourceMs = intervalMs(shape.from);
@@ -83,7 +86,50 @@ export async function candleSnapshot(gateway: Gateway, venue: Venue, asset: Asse
   if (from >= to) return [];
   const candles = joinCandles(await read(gateway, venue, asset, { interval: shape.from, from, to }), shape);
   const wanted = candles.filter(({ time }) => time >= query.startTime || shape.next(time) > query.startTime).slice(-MOST);
-  return wanted.map((candle) => showCandle(asset, query.interval, candle));
+  const [first] = wanted;
+  if (!first) return [];
+  const volumes = await readVolumes(gateway, venue, asset, { shape, from: first.time, to });
+  const floored = volumeFloor(gateway, venue, asset);
+  return wanted.map((candle) => showCandle(asset, query.interval, candle, floored(shape, candle.time, volumes.get(candle.time))));
+}
+
+interface VolumeRange {
+  readonly shape: CandleShape;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What was traded in the candles of a shape, by their start; those without a trade are missing. */
+export async function readVolumes(
+  { store }: Pick<Gateway, 'store'>,
+  { definition }: Venue,
+  asset: Asset,
+  { shape, from, to }: VolumeRange,
+): Promise<ReadonlyMap<number, Volume>> {
+  const sizeMs = intervalMs(shape.from);
+  const range = { chain: definition.slug, pairIndex: asset.id, from: floorTo(from, sizeMs), to: ceilTo(to, sizeMs), sizeMs };
+  const volumes = new Map<number, Volume>();
+  for (const [time, volume] of await store.candles.volumes(range)) {
+    const start = shape.start(time);
+    volumes.set(start, addVolume(volumes.get(start), volume));
+  }
+  return volumes;
+}
+
+export type VolumeFloor = (shape: CandleShape, start: number, volume: Volume | undefined) => Volume;
+
+/** Less than a lot would be shown as zero, which strategies take for missing data: it is shown as one lot while the market is open. */
+export function volumeFloor({ facade }: Pick<Gateway, 'facade'>, { feed, clock }: Venue, asset: Asset): VolumeFloor {
+  const config = feed.config();
+  const group = groupOf(config.groups[asset.pair?.groupIndex ?? -1]?.name ?? '');
+  const now = clock.now();
+  const wasOpen = (start: number, end: number): boolean =>
+    (nextOpen(group, start) ?? Infinity) < end || (now >= start && now < end && classOpen(config, group, now));
+  const lot = lotOf(asset);
+  return (shape, start, volume = NO_VOLUME) => {
+    const isFloored = facade.floorsCandleVolume && volume.base < lot && wasOpen(start, shape.next(start));
+    return isFloored ? { ...volume, base: lot } : volume;
+  };
 }
 
 interface Stretch {
@@ -127,8 +173,15 @@ export function joinCandles(candles: readonly Candle[], { start }: CandleShape):
   );
 }
 
-export function showCandle(asset: Asset, interval: SnapshotInterval, { time, open, high, low, close }: Candle): SnapshotCandle {
+export function showCandle(
+  asset: Asset,
+  interval: SnapshotInterval,
+  { time, open, high, low, close }: Candle,
+  { base, trades }: Volume,
+): SnapshotCandle {
   const { next } = CANDLE_SHAPES[interval];
   const px = (price: bigint): string => formatTick(coinPrice(asset, price), asset.szDecimals, 'half-up');
-  return { t: time, T: next(time) - 1, s: asset.coin, i: interval, o: px(open), c: px(close), h: px(high), l: px(low), v: ZERO_TEXT, n: 0 };
+  const prices = { o: px(open), c: px(close), h: px(high), l: px(low) };
+  const v = formatSize(coinSize(asset, base), asset.szDecimals, 'down');
+  return { t: time, T: next(time) - 1, s: asset.coin, i: interval, ...prices, v, n: trades };
 }

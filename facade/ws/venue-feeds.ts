@@ -7,7 +7,8 @@ import { assetContexts, type AssetContext } from '../info/asset-contexts.js';
 import type { InfoContext } from '../info/info-type.js';
 import { createPollRing, createRefresh, type PollRing, type PollRingOptions } from '../../core/stream/refresh.js';
 import { createAccountEvents, type AccountEvents } from './account-events.js';
-import { createCandleFeed, createTradeFeed, type CandleFeed, type ChartKey, type TradeFeed } from './market-feeds.js';
+import { createCandleFeed, type CandleFeed, type ChartKey } from './candle-feed.js';
+import { createTradeFeed, type TradeFeed } from './trade-feed.js';
 import type { Asset } from '../universe.js';
 import { createTopic } from '../../core/stream/bus.js';
 import { readAccount, type AccountFacts } from '../info/account-state.js';
@@ -53,7 +54,7 @@ export function createVenueFeeds(gateway: Gateway, stream: VenueStream, contextO
   );
   const candles = createShared(
     ({ asset, interval }: ChartKey) => `${asset.id} ${asset.symbol} ${interval}`,
-    (key) => createCandleFeed(stream, key),
+    (key) => createCandleFeed(gateway, stream, key),
   );
   const accounts = createShared(
     (trader: Address) => trader,
