@@ -104,6 +104,7 @@ export const COMPAT_REPORT: readonly ClientReport[] = [
       { flow: 'streams prices and books', isPassed: true },
       { flow: 'streams orders, fills and positions', isPassed: true },
       { flow: 'trades over the socket', isPassed: true },
+      { flow: 'runs a strategy that asks for volume', isPassed: true },
     ],
   },
   {

@@ -21,6 +21,7 @@ import {
   type PlainBot,
 } from './client-bench.js';
 import { describeClient } from './describe-client.js';
+import { roundTrips, signalsOf, type Side } from './sample-strategy.js';
 
 let bench: ClientBench;
 beforeAll(async () => (bench = await startClientBench()));
@@ -29,6 +30,10 @@ afterAll(() => bench.stop());
 const SYMBOL = 'BTC/USDC:USDC';
 /** Its price moves. */
 const ETH = 'ETH/USDC:USDC';
+
+/** The strategy looks for an entry and an exit of each side among the candles of these markets. */
+const STRATEGY_SYMBOLS = [ETH, 'SOL/USDC:USDC', 'LINK/USDC:USDC'];
+const [STRATEGY_DAYS, STRATEGY_USD] = [10, 2_000];
 
 interface Bot extends FacadeTrader {
   readonly exchange: hyperliquid;
@@ -335,6 +340,28 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
       await noTrade(trader);
     }),
   );
+
+  flow('runs a strategy that asks for volume', async () => {
+    const { exchange, trader } = await newBot();
+    const done = new Set<Side>();
+    for (const symbol of STRATEGY_SYMBOLS) {
+      const rows = await exchange.fetchOHLCV(symbol, '5m', Date.now() - STRATEGY_DAYS * 86_400_000, 5_000);
+      expect(rows.length).toBeGreaterThan(STRATEGY_DAYS * 280);
+      for (const side of roundTrips(signalsOf(rows))) {
+        if (done.has(side)) continue;
+        const [entry, exit] = side === 'long' ? (['buy', 'sell'] as const) : (['sell', 'buy'] as const);
+        const last = Number((await exchange.fetchTicker(symbol)).last);
+        const amount = Number(exchange.amountToPrecision(symbol, STRATEGY_USD / last));
+        await exchange.createOrder(symbol, 'market', entry, amount, last);
+        await onlyTrade(trader, ({ long }) => long === (side === 'long'));
+        const [position] = await exchange.fetchPositions([symbol]);
+        await exchange.createOrder(symbol, 'market', exit, position?.contracts ?? 0, last, { reduceOnly: true });
+        await noTrade(trader);
+        done.add(side);
+      }
+    }
+    expect([...done].sort()).toEqual(['long', 'short']);
+  });
 });
 
 it('answers it in the shapes it expects', () => expectEveryAnswerFits(bench.proxy));

@@ -29,6 +29,7 @@ export const FLOWS = [
   'streams prices and books',
   'streams orders, fills and positions',
   'trades over the socket',
+  'runs a strategy that asks for volume',
 ] as const;
 
 export type Flow = (typeof FLOWS)[number];
@@ -42,6 +43,7 @@ export const USUAL_FLOWS: readonly Flow[] = [
   'cancels by id',
   'streams orders, fills and positions',
   'trades over the socket',
+  'runs a strategy that asks for volume',
 ];
 export const ALL_FLOWS_VARIABLE = 'ALL_FLOWS';
 
