@@ -14,7 +14,7 @@ import type { Gateway, Venue } from '../../core/gateway.js';
 import { collateralOf } from '../../core/account/describe-order.js';
 import { decimal, multiply } from '../../core/domain/decimal.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
-import { GatewayError } from '../../core/errors.js';
+import { fromNode } from '../../core/ports/chain.js';
 import type { DayTotal } from '../../core/ports/stores/history.js';
 import { rulesWithFacts } from '../../core/trading/rules-of-opening.js';
 
@@ -96,6 +96,7 @@ export const ACCOUNT_TYPES: readonly InfoType[] = [
     fields: OfUser,
     answer: async (context, { user }) => rateLimitOf(context, await context.traderOf(user)),
   }),
+  infoType({ type: 'referral', fields: OfUser, answer: async (context, { user }) => referralOf(context, await context.traderOf(user)) }),
   infoType({ type: 'portfolio', fields: OfUser, answer: async (context, { user }) => portfolio(context, await context.traderOf(user)) }),
 ];
 
@@ -170,10 +171,26 @@ async function feesOf(context: InfoContext, trader: Address) {
 
 /** 1e6 = the full fee. */
 async function feeMultiplier({ chain }: Venue, trader: Address): Promise<bigint> {
-  const facts = await chain.accountFacts(trader, []).catch((cause: unknown) => {
-    throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: 'node' }, { cause });
-  });
-  return facts.feeMultiplier ?? 10n ** BigInt(MULTIPLIER_SCALE);
+  const { feeMultiplier: own } = await fromNode(chain.accountFacts(trader, []));
+  return own ?? 10n ** BigInt(MULTIPLIER_SCALE);
+}
+
+/** The contract's referrers have no codes, so the code is the referrer's address. Rewards are paid in the protocol's token, outside of this API. */
+async function referralOf(context: InfoContext, trader: Address) {
+  const [{ referrer }, totals] = await Promise.all([
+    fromNode(context.venue.chain.accountFacts(trader, [])),
+    totalsSince(context, trader, 0),
+  ]);
+  return {
+    referredBy: referrer === null ? null : { referrer, code: referrer },
+    cumVlm: formatUsd(volumeOf(totals)),
+    unclaimedRewards: ZERO_TEXT,
+    claimedRewards: ZERO_TEXT,
+    builderRewards: ZERO_TEXT,
+    referrerState: { stage: 'needToTrade', data: { required: '10000.0' } },
+    rewardHistory: [],
+    tokenToState: [],
+  };
 }
 
 /** All volume is taker volume: there is no resting book. */

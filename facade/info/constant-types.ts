@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ZERO_TEXT } from '../format.js';
-import { Nothing, User, infoType, type InfoType } from './info-type.js';
+import { Dex, Nothing, User, infoType, type InfoType } from './info-type.js';
 
 /** Features that do not exist here, answered in the shape that clients need to continue. */
 
@@ -27,7 +27,7 @@ const SPOT_META = {
   universe: [{ tokens: [1, 0], name: '@0', index: 0, isCanonical: false }],
   tokens: [token('USDC', 0), token('NONE', 1)],
 };
-const SPOT_CONTEXT = {
+export const SPOT_CONTEXT = {
   prevDayPx: '1.0',
   dayNtlVlm: ZERO_TEXT,
   markPx: '1.0',
@@ -38,15 +38,53 @@ const SPOT_CONTEXT = {
   dayBaseVlm: ZERO_TEXT,
 };
 
-const REFERRAL = {
-  referredBy: null,
-  cumVlm: ZERO_TEXT,
-  unclaimedRewards: ZERO_TEXT,
-  claimedRewards: ZERO_TEXT,
-  builderRewards: ZERO_TEXT,
-  referrerState: { stage: 'needToTrade', data: { required: '10000.0' } },
-  rewardHistory: [],
-  tokenToState: [],
+const TokenIndex = z.int().nonnegative();
+const TokenId = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{32}$/)
+  .transform((text) => text.toLowerCase());
+
+/** A token has a name and no supply: there is no spot market. */
+const tokenDetails = (tokenId: string) => ({
+  name: SPOT_META.tokens.find((known) => known.tokenId === tokenId)?.name ?? '',
+  maxSupply: ZERO_TEXT,
+  totalSupply: ZERO_TEXT,
+  circulatingSupply: ZERO_TEXT,
+  szDecimals: 2,
+  weiDecimals: 8,
+  midPx: ZERO_TEXT,
+  markPx: ZERO_TEXT,
+  prevDayPx: ZERO_TEXT,
+  genesis: null,
+  deployer: null,
+  deployGas: null,
+  deployTime: null,
+  seededUsdc: ZERO_TEXT,
+  nonCirculatingUserBalances: [],
+  futureEmissions: ZERO_TEXT,
+});
+
+/** Nothing is deployed here, so no auction runs. */
+const NO_AUCTION = { currentGas: null, durationSeconds: 0, endGas: null, startGas: ZERO_TEXT, startTimeSeconds: 0 };
+
+/** Nothing is lent. */
+const NO_RESERVE = {
+  borrowYearlyRate: ZERO_TEXT,
+  supplyYearlyRate: ZERO_TEXT,
+  balance: ZERO_TEXT,
+  utilization: ZERO_TEXT,
+  oraclePx: ZERO_TEXT,
+  ltv: ZERO_TEXT,
+  totalSupplied: ZERO_TEXT,
+  totalBorrowed: ZERO_TEXT,
+};
+
+const NO_ALIGNMENT = {
+  isAligned: false,
+  firstAlignedTime: 0,
+  evmMintedSupply: ZERO_TEXT,
+  dailyAmountOwed: [],
+  predictedRate: ZERO_TEXT,
 };
 
 const EMPTY_LISTS = [
@@ -63,9 +101,19 @@ const EMPTY_LISTS = [
   'approvedBuilders',
   'userBorrowLendInterest',
 ] as const;
-const EMPTY_PUBLIC_LISTS = ['vaultSummaries', 'liquidatable', 'perpCategories', 'perpConciseAnnotations', 'validatorSummaries'] as const;
+const EMPTY_PUBLIC_LISTS = [
+  'vaultSummaries',
+  'liquidatable',
+  'perpCategories',
+  'perpConciseAnnotations',
+  'validatorSummaries',
+  'validatorL1Votes',
+  'allBorrowLendReserveStates',
+  'gossipRootIps',
+  'outcomeTemplates',
+] as const;
 const NULLS = ['vaultDetails', 'perpDexLimits', 'perpAnnotation', 'settledOutcome'] as const;
-const NULLS_OF_USER = ['userToMultiSigSigners', 'isVip', 'userDexAbstraction'] as const;
+const NULLS_OF_USER = ['userToMultiSigSigners', 'isVip'] as const;
 
 export const CONSTANT_TYPES: readonly InfoType[] = [
   constant('spotMeta', Nothing, SPOT_META),
@@ -85,7 +133,17 @@ export const CONSTANT_TYPES: readonly InfoType[] = [
     totalPendingWithdrawal: ZERO_TEXT,
     nPendingWithdrawals: 0,
   }),
-  constant('referral', OfUser, REFERRAL),
+  constant('userDexAbstraction', OfUser, false),
+  constant('borrowLendUserState', OfUser, { tokenToState: [], health: 'healthy', healthFactor: null }),
+  constant('borrowLendReserveState', z.object({ token: TokenIndex }), NO_RESERVE),
+  constant('alignedQuoteTokenInfo', z.object({ token: TokenIndex }), NO_ALIGNMENT),
+  constant('perpDeployAuctionStatus', Nothing, NO_AUCTION),
+  constant('spotPairDeployAuctionStatus', Nothing, NO_AUCTION),
+  constant('spotDeployState', OfUser, { states: [], gasAuction: NO_AUCTION }),
+  constant('gossipPriorityAuctionStatus', Nothing, [[], []]),
+  constant('perpDexStatus', z.object({ dex: Dex }), { totalNetDeposit: ZERO_TEXT }),
+  constant('usdcRouting', Nothing, { depositRoute: 'bridge', withdrawalRoute: 'bridge' }),
+  infoType({ type: 'tokenDetails', fields: z.object({ tokenId: TokenId }), answer: (_, { tokenId }) => tokenDetails(tokenId) }),
   constant('legalCheck', OfUser, { acceptedTerms: true, userAllowed: true, restrictions: 'n' }),
   constant('preTransferCheck', OfUser, { fee: ZERO_TEXT, isSanctioned: false, userExists: true, userHasSentTx: true }),
 ];

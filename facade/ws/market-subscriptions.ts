@@ -4,6 +4,7 @@ import type { InfoContext } from '../info/info-type.js';
 import { Coin, Dex, Nothing, isOtherDex } from '../info/info-type.js';
 import { l2Book } from '../info/book.js';
 import { SNAPSHOT_INTERVALS } from '../info/candles.js';
+import { SPOT_CONTEXT } from '../info/constant-types.js';
 import { INFO_TYPES } from '../info/info-handler.js';
 import { allMids, marketOf } from '../info/market-types.js';
 import type { Asset } from '../universe.js';
@@ -120,9 +121,14 @@ function openCandles(context: OpenContext, { coin, interval }: z.output<typeof O
   };
 }
 
+/** The one spot pair never trades, so its context never changes. */
+const openSpotContext = (context: OpenContext, coin: string): Opened | null =>
+  coin === SPOT_CONTEXT.coin ? sendOnce(context, frameText('activeSpotAssetCtx', { coin, ctx: SPOT_CONTEXT })) : null;
+
+/** Clients ask for a spot pair with the type of a perpetual, and expect its frames in a channel of their own. */
 function openContext(context: OpenContext, coin: string): Opened | null {
   const asset = marketIn(context, coin);
-  if (asset === null) return null;
+  if (asset === null) return openSpotContext(context, coin);
   const { feeds } = context;
   return openPriced(context, {
     id: `activeAssetCtx ${asset.id} ${asset.symbol}`,
@@ -177,6 +183,12 @@ export const MARKET_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     question: SHARED_BY_ALL,
     fields: OfCoin,
     open: (context, { coin }) => openContext(context, coin),
+  }),
+  subscriptionType({
+    type: 'activeSpotAssetCtx',
+    question: SHARED_BY_ALL,
+    fields: OfCoin,
+    open: (context, { coin }) => openSpotContext(context, coin),
   }),
   subscriptionType({
     type: 'assetCtxs',

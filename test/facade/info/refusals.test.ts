@@ -18,7 +18,7 @@ const UNFITTING = 'Failed to deserialize the JSON body into the target type';
 
 describe('the info handler', () => {
   it('answers a body with an unknown type as Hyperliquid does', async () => {
-    const { status, type, text } = await info.send('{"type":"usdcRouting"}');
+    const { status, type, text } = await info.send('{"type":"blockDetails","height":1}');
     expect([status, type, text]).toEqual([422, 'text/plain; charset=utf-8', UNFITTING]);
   });
 

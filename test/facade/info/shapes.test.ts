@@ -29,6 +29,9 @@ describe('the shape of an answer', () => {
     marginTable: { id: 50 },
     maxBuilderFee: { user, builder: user },
     orderStatus: { user, oid: 1 },
+    tokenDetails: { tokenId: `0x${'0'.repeat(32)}` },
+    borrowLendReserveState: { token: 0 },
+    alignedQuoteTokenInfo: { token: 0 },
   };
   const usual = { user, coin: 'BTC', startTime: 0, vaultAddress: user, source: 'a', nonce: 1, dex: '' };
 

@@ -75,6 +75,7 @@ const tailOf = (text: string): unknown => JSON.parse(/{.*}/.exec(text)?.[0] ?? '
 
 const ALL_TYPES = [
   ...['allMids', 'l2Book', 'bbo', 'trades', 'candle', 'activeAssetCtx', 'assetCtxs', 'allDexsAssetCtxs', 'fastAssetCtxs', 'spotAssetCtxs'],
+  'activeSpotAssetCtx',
   ...['activeAssetData', 'orderUpdates', 'userEvents', 'user', 'userFills', 'userFundings', 'userNonFundingLedgerUpdates'],
   ...['userHistoricalOrders', 'userTwapSliceFills', 'userTwapHistory', 'clearinghouseState', 'allDexsClearinghouseState', 'openOrders'],
   ...['spotState', 'twapStates', 'notification', 'webData2', 'webData3', 'outcomeMetaUpdates'],

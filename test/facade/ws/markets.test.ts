@@ -93,6 +93,17 @@ describe('the stream of markets', () => {
     expect((await socket.find<{ ctxs: unknown[] }>('assetCtxs')).ctxs).toHaveLength(universe.length);
   });
 
+  it.each(['activeAssetCtx', 'activeSpotAssetCtx'])('sends the figures of the spot pair to who asks with %s', async (type) => {
+    const own = await hlSocket(sandbox.url);
+    await own.subscribe(type, { coin: '@0' });
+    const [, [ctx]] = await info.ask<[object, [object]]>('spotMetaAndAssetCtxs');
+    expect(await own.find('activeSpotAssetCtx')).toEqual({ coin: '@0', ctx });
+    expect(await own.refused(JSON.stringify({ method: 'subscribe', subscription: { type: 'activeSpotAssetCtx', coin: 'BTC' } }))).toMatch(
+      /^Invalid subscription /,
+    );
+    await own.close();
+  });
+
   it('has other dexes, in which nothing is', async () => {
     const other = await hlSocket(sandbox.url);
     await other.subscribe('allMids', { dex: 'xyz' });

@@ -70,7 +70,7 @@ const SpotMeta = z.strictObject({
     .refine(([first]) => first?.name === 'USDC' && first.index === 0, 'token 0 must be USDC'),
 });
 
-const SpotCtx = z.strictObject({
+export const SpotCtx = z.strictObject({
   prevDayPx: Dec,
   dayNtlVlm: Dec,
   markPx: Dec,
@@ -302,10 +302,21 @@ const EMPTY = [
   'perpCategories',
   'perpConciseAnnotations',
   'validatorSummaries',
+  'validatorL1Votes',
+  'allBorrowLendReserveStates',
+  'gossipRootIps',
+  'outcomeTemplates',
   'userBorrowLendInterest',
   'userNonFundingLedgerUpdates',
 ];
-const NULL = ['vaultDetails', 'userToMultiSigSigners', 'perpDexLimits', 'perpAnnotation', 'isVip', 'userDexAbstraction', 'settledOutcome'];
+const NULL = ['vaultDetails', 'userToMultiSigSigners', 'perpDexLimits', 'perpAnnotation', 'isVip', 'settledOutcome'];
+const Auction = z.strictObject({
+  currentGas: z.null(),
+  durationSeconds: Int,
+  endGas: z.null(),
+  startGas: Dec,
+  startTimeSeconds: Int,
+});
 
 /** By request type. */
 export const HL_INFO_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
@@ -385,7 +396,7 @@ export const HL_INFO_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z
   [
     'referral',
     z.strictObject({
-      referredBy: z.null(),
+      referredBy: z.strictObject({ referrer: Address, code: Address }).nullable(),
       cumVlm: Dec,
       unclaimedRewards: Dec,
       claimedRewards: Dec,
@@ -399,6 +410,58 @@ export const HL_INFO_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z
   [
     'preTransferCheck',
     z.strictObject({ fee: Dec, isSanctioned: z.literal(false), userExists: z.literal(true), userHasSentTx: z.literal(true) }),
+  ],
+  ['userDexAbstraction', z.literal(false)],
+  ['borrowLendUserState', z.strictObject({ tokenToState: Nothing, health: z.literal('healthy'), healthFactor: z.null() })],
+  [
+    'borrowLendReserveState',
+    z.strictObject({
+      borrowYearlyRate: Dec,
+      supplyYearlyRate: Dec,
+      balance: Dec,
+      utilization: Dec,
+      oraclePx: Dec,
+      ltv: Dec,
+      totalSupplied: Dec,
+      totalBorrowed: Dec,
+    }),
+  ],
+  [
+    'alignedQuoteTokenInfo',
+    z.strictObject({
+      isAligned: z.literal(false),
+      firstAlignedTime: Int,
+      evmMintedSupply: Dec,
+      dailyAmountOwed: Nothing,
+      predictedRate: Dec,
+    }),
+  ],
+  ['perpDeployAuctionStatus', Auction],
+  ['spotPairDeployAuctionStatus', Auction],
+  ['spotDeployState', z.strictObject({ states: Nothing, gasAuction: Auction })],
+  ['gossipPriorityAuctionStatus', z.tuple([Nothing, Nothing])],
+  ['perpDexStatus', z.strictObject({ totalNetDeposit: Dec })],
+  ['usdcRouting', z.strictObject({ depositRoute: z.literal('bridge'), withdrawalRoute: z.literal('bridge') })],
+  [
+    'tokenDetails',
+    z.strictObject({
+      name: z.string(),
+      maxSupply: Dec,
+      totalSupply: Dec,
+      circulatingSupply: Dec,
+      szDecimals: Int,
+      weiDecimals: Int,
+      midPx: Dec,
+      markPx: Dec,
+      prevDayPx: Dec,
+      genesis: z.null(),
+      deployer: z.null(),
+      deployGas: z.null(),
+      deployTime: z.null(),
+      seededUsdc: Dec,
+      nonCirculatingUserBalances: Nothing,
+      futureEmissions: Dec,
+    }),
   ],
   ...EMPTY.map((type): [string, z.ZodType] => [type, Nothing]),
   ...NULL.map((type): [string, z.ZodType] => [type, z.null()]),

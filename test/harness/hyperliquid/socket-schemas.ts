@@ -10,6 +10,7 @@ import {
   HL_INFO_SCHEMAS,
   L2Book,
   OpenOrder,
+  SpotCtx,
 } from './info-schemas.js';
 
 /** What clients of Hyperliquid expect of every frame, written from how they read it. Nothing may be missing, and nothing be added. */
@@ -79,6 +80,7 @@ export const HL_SOCKET_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string,
   ['trades', Trades],
   ['candle', Candle],
   ['activeAssetCtx', z.strictObject({ coin: Coin, ctx: Ctx })],
+  ['activeSpotAssetCtx', z.strictObject({ coin: z.string(), ctx: SpotCtx })],
   ['activeAssetData', infoShape('activeAssetData')],
   ['assetCtxs', z.strictObject({ dex: z.string(), ctxs: z.array(Ctx) })],
   ['allDexsAssetCtxs', z.strictObject({ ctxs: z.array(z.tuple([z.string(), z.array(Ctx)])) })],
