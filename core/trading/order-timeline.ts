@@ -6,7 +6,7 @@ import { explainRefusal, type Refusal } from './explain-refusal.js';
 import type { KnownOrder, OrderHistory } from '../ports/stores/orders.js';
 import type { ChainEvent } from '../domain/chain-event.js';
 import type { JournalEntry } from '../ports/stores/journal.js';
-import type { Hex } from '../types.js';
+import type { Address, Hex } from '../types.js';
 
 export interface TimedStep extends Step {
   readonly sincePreviousMs: number;
@@ -47,6 +47,13 @@ export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trade
     repeats: history.repeats.map(String),
     repeatOf: known?.repeatOf?.toString() ?? null,
   };
+}
+
+/** The last refusal of an order, with the figures that were compared; null unless it is rejected. */
+export async function findRefusal({ store }: Gateway, venue: Venue, trader: Address, id: bigint): Promise<Refusal | null> {
+  const { slug } = venue.definition;
+  const [history, known] = await Promise.all([store.orders.timeline(slug, trader, id), store.orders.find(slug, trader, id)]);
+  return history === null || known === null ? null : refusalOf(venue, known, history);
 }
 
 /** Durations are clamped at 0, because block and gateway clocks differ. */

@@ -1,15 +1,18 @@
 import { decimal, formatDecimal } from '../domain/decimal.js';
+import { maxLeverageOf } from '../domain/market.js';
 import type { OrderReason } from '../domain/order.js';
 import { beforeV10InP10, exposureRoom, PriceRangeError, type GroupOpenInterest } from '../domain/pricing/exposure.js';
 import { STANDARD_TERMS, type MarketView, type Moment, type TraderTerms } from '../domain/pricing/market-view.js';
-import { predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
+import { MAX_OPEN_LOSS_P, openLossP, predictOpen, type OpenOutcome } from '../domain/pricing/predict-open.js';
 import { worstPrice } from '../domain/pricing/execution-price.js';
-import { GatewayError } from '../errors.js';
+import { GatewayError, type ErrorDetails } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import type { Hex } from '../types.js';
-import { PRICE_DECIMALS, currentPrice, type Opening } from './order-request.js';
+import { LEVERAGE_DECIMALS, PRICE_DECIMALS, currentPrice, type Opening } from './order-request.js';
 import type { OpeningFacts, OpeningQuestion } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
+
+const PERCENT_DECIMALS = 10;
 
 /** A group without free exposure. */
 const FULL: GroupOpenInterest = { long: 1n, short: 1n, max: 1n };
@@ -98,21 +101,47 @@ export function reasonOf({ cancelReason }: Pick<OpenOutcome, 'cancelReason'>): O
   return cancelReason === 'COUNTER_TRADE_CANCELED' ? 'OTHER' : cancelReason;
 }
 
-/** The two compared values, where there are two. */
-function figuresOf(
-  venue: Venue,
-  opening: Opening,
-  { cancelReason, impact, positionSizeCollateral }: OpenOutcome,
-  facts: OpeningFacts | null,
-): string[] {
-  const { terms, collateral } = opening;
-  const price = (units: bigint): string => formatDecimal(decimal(units, PRICE_DECIMALS));
-  const amount = (units: bigint): string => formatDecimal(decimal(units, collateral.decimals));
-  if (cancelReason === 'SLIPPAGE') {
-    const worst = worstPrice({ expectedPrice: terms.price, maxSlippageP: terms.slippageP, long: terms.long, open: true });
-    return [price(impact.priceAfterImpact), price(worst)];
+/** The two compared values, where there are two: what the order would come to, and what is allowed. */
+function figuresOf(venue: Venue, opening: Opening, outcome: OpenOutcome, facts: OpeningFacts | null): string[] {
+  const { terms, collateral, view } = opening;
+  const { cancelReason, impact, positionSizeCollateral, liquidationPrice } = outcome;
+  const texts = (scale: number, ...units: bigint[]): string[] => units.map((each) => formatDecimal(decimal(each, scale)));
+  const { oracle } = currentPrice(venue, terms.pairIndex);
+  switch (cancelReason) {
+    case 'SLIPPAGE': {
+      const worst = worstPrice({ expectedPrice: terms.price, maxSlippageP: terms.slippageP, long: terms.long, open: true });
+      return texts(PRICE_DECIMALS, impact.priceAfterImpact, worst);
+    }
+    case 'TP_REACHED':
+      return texts(PRICE_DECIMALS, impact.priceAfterImpact, terms.tp);
+    case 'SL_REACHED':
+      return texts(PRICE_DECIMALS, oracle, terms.sl);
+    case 'LIQ_REACHED':
+      return texts(PRICE_DECIMALS, oracle, liquidationPrice);
+    case 'EXPOSURE_LIMITS':
+      return texts(
+        collateral.decimals,
+        positionSizeCollateral,
+        exposureRoom({ market: viewAt(opening, facts), long: terms.long, price: oracle }),
+      );
+    case 'PRICE_IMPACT':
+      return lossFigures(outcome, opening);
+    case 'MAX_LEVERAGE':
+      return texts(LEVERAGE_DECIMALS, terms.leverage, maxLeverageOf(view.pair, view.group));
+    default:
+      return [];
   }
-  if (cancelReason !== 'EXPOSURE_LIMITS') return [];
-  const free = exposureRoom({ market: viewAt(opening, facts), long: terms.long, price: currentPrice(venue, terms.pairIndex).oracle });
-  return [amount(positionSizeCollateral), amount(free)];
+}
+
+/** Percent of the collateral: what spread and volume impact would take, and what they may. */
+const lossFigures = ({ impact }: OpenOutcome, { terms }: Opening): string[] =>
+  [openLossP(impact, terms), MAX_OPEN_LOSS_P].map((lossP) => formatDecimal(decimal(lossP, PERCENT_DECIMALS)));
+
+/** The contract refuses a great loss by impact in the request already, and without figures: they are predicted, as a quote does. */
+export function withImpact(venue: Venue, opening: Opening, error: unknown): unknown {
+  if (!(error instanceof GatewayError) || error.code !== 'SIMULATION_REVERTED') return error;
+  const details = error.details as ErrorDetails<'SIMULATION_REVERTED'>;
+  if (details.errorName !== 'PriceImpactTooHigh') return error;
+  const outcome = predictOrRevert(venue, opening, { facts: null, inner: details.calldata as Hex });
+  return new GatewayError('SIMULATION_REVERTED', { ...details, args: lossFigures(outcome, opening) });
 }

@@ -11,7 +11,7 @@ import type { PositionFigures } from './find-position.js';
 import { knownFunds } from '../caching/opening-reads.js';
 import { type Opening, LEVERAGE_DECIMALS, type OrderMarket } from './order-request.js';
 import { closingSlippage, positionOrder, tokensHeld, type PositionPart } from './position-order.js';
-import { callbackQuestion, refuseCallback } from './precheck-callback.js';
+import { callbackQuestion, refuseCallback, withImpact } from './precheck-callback.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { openingGuard } from './rules-of-opening.js';
 import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.js';
@@ -67,7 +67,9 @@ export async function prepareOpening(
       opening: callbackQuestion(opening),
     }),
     relayed ? knownFunds(venue, trader, collateral.address, relayed.askedAt) : null,
-  ]);
+  ]).catch((error: unknown) => {
+    throw withImpact(venue, opening, error);
+  });
   refuseCallback(venue, opening, write);
   const now = venue.clock.now();
   const order = preparedOrder(caller, opening, { now, expiresAt: write.transaction.expiresAt });

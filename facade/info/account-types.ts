@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import { isInForce, type Agent } from '../../core/domain/agent.js';
 import type { Address } from '../../core/types.js';
-import { formatRate, formatUsd, ZERO_TEXT } from '../format.js';
+import { formatUsd, ZERO_TEXT } from '../format.js';
 import { accountValue, activeAssetData, clearinghouseState } from './clearinghouse.js';
 import { assetContexts, type AssetContext } from './asset-contexts.js';
 import { Coin, Dex, infoType, isOtherDex, User, type InfoContext, type InfoType } from './info-type.js';
 import { metaOf } from './market-types.js';
 import { openOrders } from './open-orders.js';
 import type { FrontendOrder } from './order-shapes.js';
+import { DAY_MS, feesOf, totalsSince, volumeOf } from './user-fees.js';
 import { NO_ACCOUNT, type AccountState } from './account-state.js';
 import { ownsAccount, traderBehind } from '../../core/access/resolve-trader.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { collateralOf } from '../../core/account/describe-order.js';
-import { decimal, multiply } from '../../core/domain/decimal.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { fromNode } from '../../core/ports/chain.js';
 import type { DayTotal } from '../../core/ports/stores/history.js';
@@ -126,55 +126,6 @@ async function roleOf({ gateway, venue, accounts }: InfoContext, user: Address) 
   return trader === user ? { role: 'missing' } : { role: 'agent', data: { user: trader } };
 }
 
-const DAY_MS = 86_400_000;
-/** A fee of 1e10 percent as a fraction. */
-const FEE_SCALE = 12;
-const MULTIPLIER_SCALE = 6;
-const SHOWN_DAYS = 15;
-
-const totalsSince = ({ gateway, venue }: InfoContext, trader: Address, since: number): Promise<DayTotal[]> =>
-  gateway.store.facade.history.totals(venue.definition.slug, trader, Math.max(0, since));
-
-const volumeOf = (totals: readonly DayTotal[]): bigint => totals.reduce((sum, { volumeUsd }) => sum + volumeUsd, 0n);
-
-/** One rate for all markets: that of the first one, with the trader's discount. Resting orders pay the same. */
-async function feesOf(context: InfoContext, trader: Address) {
-  const { venue, universe } = context;
-  const now = venue.clock.now();
-  const [multiplier, totals] = await Promise.all([feeMultiplier(venue, trader), totalsSince(context, trader, now - SHOWN_DAYS * DAY_MS)]);
-  const first = universe.assets.find(({ isDelisted }) => !isDelisted)?.pair;
-  const full = decimal((first && venue.feed.config().fees[first.feeIndex]?.totalPositionSizeFeeP) ?? 0n, FEE_SCALE);
-  const [rate, own] = [formatRate(full), formatRate(multiply(full, decimal(multiplier, MULTIPLIER_SCALE)))];
-  return {
-    dailyUserVlm: dailyVolumes(totals, now),
-    feeSchedule: {
-      cross: rate,
-      add: rate,
-      spotCross: ZERO_TEXT,
-      spotAdd: ZERO_TEXT,
-      tiers: { vip: [], mm: [] },
-      referralDiscount: ZERO_TEXT,
-      stakingDiscountTiers: [{ bpsOfMaxSupply: ZERO_TEXT, discount: ZERO_TEXT }],
-    },
-    userCrossRate: own,
-    userAddRate: own,
-    userSpotCrossRate: ZERO_TEXT,
-    userSpotAddRate: ZERO_TEXT,
-    activeReferralDiscount: ZERO_TEXT,
-    trial: null,
-    feeTrialEscrow: ZERO_TEXT,
-    nextTrialAvailableTimestamp: null,
-    stakingLink: null,
-    activeStakingDiscount: { bpsOfMaxSupply: ZERO_TEXT, discount: ZERO_TEXT },
-  };
-}
-
-/** 1e6 = the full fee. */
-async function feeMultiplier({ chain }: Venue, trader: Address): Promise<bigint> {
-  const { feeMultiplier: own } = await fromNode(chain.accountFacts(trader, []));
-  return own ?? 10n ** BigInt(MULTIPLIER_SCALE);
-}
-
 /** The contract's referrers have no codes, so the code is the referrer's address. Rewards are paid in the protocol's token, outside of this API. */
 async function referralOf(context: InfoContext, trader: Address) {
   const [{ referrer }, totals] = await Promise.all([
@@ -191,16 +142,6 @@ async function referralOf(context: InfoContext, trader: Address) {
     rewardHistory: [],
     tokenToState: [],
   };
-}
-
-/** All volume is taker volume: there is no resting book. */
-function dailyVolumes(totals: readonly DayTotal[], now: number) {
-  const today = Math.floor(now / DAY_MS);
-  return Array.from({ length: SHOWN_DAYS }, (_, back) => {
-    const day = today - (SHOWN_DAYS - 1 - back);
-    const volume = formatUsd(volumeOf(totals.filter((total) => total.day === day)));
-    return { date: new Date(day * DAY_MS).toISOString().slice(0, 10), userCross: volume, userAdd: ZERO_TEXT, exchange: ZERO_TEXT };
-  });
 }
 
 const MINUTES_OF_A_DAY = 1_440;
@@ -227,7 +168,10 @@ const PERIODS = [
   ['allTime', Infinity],
 ] as const;
 
-/** Only the current value: past values are not recorded. Profit is the realised profit of the period plus the open profit. */
+/**
+ * Of the account's value only the current one is known: past ones are not recorded. Profit is the realised profit of the period, at the end of
+ * each day (UTC) with executions since the chain is followed, and now with the open profit.
+ */
 async function portfolio(context: InfoContext, trader: Address) {
   const { venue, accounts } = context;
   const now = venue.clock.now();
@@ -236,10 +180,21 @@ async function portfolio(context: InfoContext, trader: Address) {
   const open = state.trades.reduce((sum, { pnlUsd, fundingUsd }) => sum + pnlUsd - fundingUsd, 0n);
   const shown = PERIODS.map(([name, lasts]) => {
     const within = totals.filter(({ day }) => (day + 1) * DAY_MS > now - lasts);
-    const pnl = formatUsd(open + realizedUsd(venue, within));
-    return [name, { accountValueHistory: [[now, value]], pnlHistory: [[now, pnl]], vlm: formatUsd(volumeOf(within)) }] as const;
+    const pnlHistory = pnlOf(venue, within, { now, open });
+    return [name, { accountValueHistory: [[now, value]], pnlHistory, vlm: formatUsd(volumeOf(within)) }] as const;
   });
   return [...shown, ...shown.map(([name, period]) => [`perp${name.charAt(0).toUpperCase()}${name.slice(1)}`, period] as const)];
+}
+
+function pnlOf(venue: Venue, totals: readonly DayTotal[], { now, open }: { readonly now: number; readonly open: bigint }) {
+  const untilDay = (last: number): bigint =>
+    realizedUsd(
+      venue,
+      totals.filter(({ day }) => day <= last),
+    );
+  const past = [...new Set(totals.map(({ day }) => day))].filter((day) => (day + 1) * DAY_MS <= now).sort((a, b) => a - b);
+  const ends = past.map((day) => [(day + 1) * DAY_MS - 1, formatUsd(untilDay(day))] as const);
+  return [...ends, [now, formatUsd(open + realizedUsd(venue, totals))] as const];
 }
 
 function realizedUsd({ feed }: Venue, totals: readonly DayTotal[]): bigint {

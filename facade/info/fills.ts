@@ -1,17 +1,16 @@
-import { collateralOf } from '../../core/account/describe-order.js';
 import { comparePlaces, type Executed } from '../../core/domain/chain-event.js';
 import { add, divideInteger, parseDecimal } from '../../core/domain/decimal.js';
 import type { MarketConfig } from '../../core/domain/market.js';
-import { collateralToUsd } from '../../core/domain/pricing/size.js';
+import { tradeResults, type TradeResult } from '../../core/domain/trade-results.js';
 import type { FillWindow, SeenFill } from '../../core/ports/stores/history.js';
 import type { Protection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
-import { ZERO_TEXT, formatSize, formatTick, formatUsd, withPoint } from '../format.js';
-import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
+import { formatTick, withPoint } from '../format.js';
+import { coinPrice, lotOf, type Asset } from '../universe.js';
 import { shownOrderSize, sizeOf, type AccountContext } from './order-shapes.js';
 import { excessId, showExecutions, type Execution, type ShownPart } from './shown-fills.js';
+import { hasRested, opens, wireFill, type WireFill } from './wire-fill.js';
 
-const NO_HASH = `0x${'0'.repeat(64)}`;
 const SECOND_MS = 1_000;
 /** How far back the other fills of an order are searched, which share its size. */
 const MOST_BEFORE = 500;
@@ -22,10 +21,17 @@ export interface ShownFill {
   readonly asset: Asset;
   readonly part: ShownPart;
   readonly fill: SeenFill;
+  /** Of the whole execution; null for openings, and where it was not asked for. */
+  readonly result: TradeResult | null;
   /** The bot's order; null if there is none, or if this part exceeds the order's size. */
   readonly record: ExchangeRecord | null;
   /** The id of the executed order, also for a part that exceeds its size. */
   readonly executedOid: bigint;
+}
+
+/** Statuses of orders need none. */
+export interface FillOptions {
+  readonly withoutResults?: boolean;
 }
 
 /** All executions of a time range, in wire format. */
@@ -35,7 +41,11 @@ export async function listFills(account: AccountContext, window: FillWindow, isJ
 }
 
 /** The same with what each was made from. `limit` counts executions. */
-export async function readFills(account: AccountContext, window: FillWindow): Promise<ShownFill[]> {
+export async function readFills(
+  account: AccountContext,
+  window: FillWindow,
+  { withoutResults = false }: FillOptions = {},
+): Promise<ShownFill[]> {
   const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const { history } = gateway.store.facade;
@@ -44,7 +54,7 @@ export async function readFills(account: AccountContext, window: FillWindow): Pr
   const seconds = { ...window, from: window.from - SECOND_MS + 1 };
   const found = await history.fills(slug, trader, seconds, units);
   if (found.length === 0) return [];
-  const orders = await ordersOf(account, found);
+  const [orders, results] = await Promise.all([ordersOf(account, found), withoutResults ? NO_RESULTS : resultsOf(account, found)]);
   const oldest = Math.min(...found.map(({ executed }) => executed.place.at));
   const first = await history.firstFillAt(
     slug,
@@ -53,9 +63,30 @@ export async function readFills(account: AccountContext, window: FillWindow): Pr
   );
   const past = { from: first ?? 0, to: oldest - 1, limit: MOST_BEFORE, newestFirst: true };
   const earlier = first === null || first >= oldest ? [] : await history.fills(slug, trader, past, units);
-  const shown = show(account, [...earlier, ...found], new Map([...(await ordersOf(account, earlier)), ...orders]));
+  const shown = show(account, [...earlier, ...found], { orders: new Map([...(await ordersOf(account, earlier)), ...orders]), results });
   const within = shown.filter(({ part: { time } }) => time >= Math.max(window.from, oldest) && time <= window.to);
   return window.newestFirst ? within.reverse() : within;
+}
+
+const NO_RESULTS: ReadonlyMap<bigint, TradeResult> = new Map();
+
+/** By the id of the execution. A close depends on all that was executed on its trade before. */
+async function resultsOf(
+  { gateway, venue, trader }: AccountContext,
+  found: readonly SeenFill[],
+): Promise<ReadonlyMap<bigint, TradeResult>> {
+  const closed = found.flatMap(({ executed }) => (opens(executed) ? [] : [executed.tradeIndex]));
+  const byTrade = new Map<number, { id: bigint; executed: Executed }[]>();
+  for (const each of await gateway.store.facade.history.executionsOf(venue.definition.slug, trader, [...new Set(closed)])) {
+    const { tradeIndex } = each.executed;
+    byTrade.set(tradeIndex, [...(byTrade.get(tradeIndex) ?? []), each]);
+  }
+  return new Map(
+    [...byTrade.values()].flatMap((own) => {
+      const results = tradeResults(own.map(({ executed }) => executed));
+      return own.flatMap(({ id }, at) => (results[at] ? [[id, results[at]] as const] : []));
+    }),
+  );
 }
 
 /** All orders of ours that belong to the same bot order, if it has several. */
@@ -93,8 +124,13 @@ async function ordersOf(account: AccountContext, found: readonly SeenFill[]): Pr
   );
 }
 
+interface Beside {
+  readonly orders: ReadonlyMap<bigint, OfOrder>;
+  readonly results: ReadonlyMap<bigint, TradeResult>;
+}
+
 /** Oldest first. */
-function show({ venue, universe, trader }: AccountContext, found: readonly SeenFill[], orders: ReadonlyMap<bigint, OfOrder>): ShownFill[] {
+function show({ venue, universe, trader }: AccountContext, found: readonly SeenFill[], { orders, results }: Beside): ShownFill[] {
   const config = venue.feed.config();
   const known = found
     .flatMap((fill) => {
@@ -118,13 +154,17 @@ function show({ venue, universe, trader }: AccountContext, found: readonly SeenF
     return own.map((part): ShownFill => {
       const named = part.isExcess ? null : record;
       const share = { part: part.size, total, isLast: part === own.at(-1) };
+      const result = results.get(fill.id) ?? null;
+      const oidOfPart = part.isExcess ? excessId(fill.id) : oid;
+      const isMaker = hasRested(fill, record);
       return {
         fill,
         asset,
         part,
         record: named,
         executedOid: oid,
-        wire: wireFill({ config, asset, fill, oid: part.isExcess ? excessId(fill.id) : oid, record: named, trader, part, share }),
+        result,
+        wire: wireFill({ config, asset, fill, oid: oidOfPart, record: named, trader, part, share, result, isMaker }),
       };
     });
   });
@@ -140,9 +180,6 @@ export function limitOf(
   if (record) return record.order.size > 0n ? { key: String(record.oid), size: record.order.size } : null;
   return by?.opening ? { key: String(by.id), size: shownOrderSize(asset, sizeOf(config, { id: by.id, order: by.opening })) } : null;
 }
-
-const opens = ({ action }: Executed): boolean => action === 'open' || action === 'increase';
-const isBuy = (executed: Executed): boolean => opens(executed) === executed.terms.long;
 
 /** Ids for executions without an order: the take profit or stop loss that was hit, otherwise the position's id. */
 async function idsWithoutOrder({ gateway, venue, trader }: AccountContext, fills: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
@@ -175,71 +212,6 @@ async function idsWithoutOrder({ gateway, venue, trader }: AccountContext, fills
 function triggeredBy({ action, terms, tradeIndex }: Executed): Protection | null {
   return action === 'tp' || action === 'sl' ? { tradeIndex, kind: action, price: terms[action] } : null;
 }
-
-/** The share of a part in an execution; the last part takes the rounding remainder. */
-interface Share {
-  readonly part: bigint;
-  readonly total: bigint;
-  readonly isLast: boolean;
-}
-
-const shareOf = (units: bigint, { part, total, isLast }: Share): bigint =>
-  isLast ? units - divideInteger(units * (total - part), total, 'down') : divideInteger(units * part, total, 'down');
-
-interface Shown {
-  readonly config: MarketConfig;
-  readonly asset: Asset;
-  readonly fill: SeenFill;
-  readonly oid: bigint;
-  /** The bot's order, if there is one. */
-  readonly record: ExchangeRecord | null;
-  readonly trader: string;
-  readonly part: ShownPart;
-  readonly share: Share;
-}
-
-/** True for a resting order, or a limit order that rested as the take profit of the position it closes. */
-const hasRested = ({ orderKey }: Executed, record: ExchangeRecord | null): boolean =>
-  orderKey?.startsWith('resting:') === true || (record?.manner === 'protection' && record.order.style.kind === 'limit');
-
-export type WireFill = ReturnType<typeof wireFill>;
-
-function wireFill({ config, asset, fill, oid, record, trader, part, share }: Shown) {
-  const { executed } = fill;
-  const { terms, place, action, collateralPriceUsd } = executed;
-  const cloid = record?.cloid ?? null;
-  const collateral = collateralOf(config, terms.collateralIndex);
-  const usd = (units: bigint): string =>
-    collateral
-      ? formatUsd(collateralToUsd(shareOf(units, share), { ...collateral, priceUsd: collateralPriceUsd ?? collateral.priceUsd }))
-      : ZERO_TEXT;
-  const size = (base: bigint): string => formatSize(coinSize(asset, base), asset.szDecimals, 'down');
-  return {
-    coin: asset.coin,
-    px: formatTick(coinPrice(asset, executed.price), asset.szDecimals, 'half-up'),
-    sz: size(part.size),
-    side: isBuy(executed) ? 'B' : 'A',
-    time: part.time,
-    startPosition: size(part.start),
-    dir: `${opens(executed) ? 'Open' : 'Close'} ${terms.long ? 'Long' : 'Short'}`,
-    closedPnl: opens(executed) ? ZERO_TEXT : usd(executed.grossPnl),
-    hash: place.txHash ?? NO_HASH,
-    oid: Number(oid),
-    crossed: !hasRested(executed, record),
-    fee: usd(executed.fee),
-    tid: Number(part.isExcess ? excessId(fill.id) : fill.id),
-    feeToken: 'USDC',
-    twapId: null,
-    ...(cloid === null ? {} : { cloid }),
-    ...(action === 'liquidation' ? { liquidation: liquidationOf(asset, executed, trader) } : {}),
-  };
-}
-
-const liquidationOf = (asset: Asset, { oraclePrice }: Executed, liquidatedUser: string) => ({
-  liquidatedUser,
-  markPx: formatTick(coinPrice(asset, oraclePrice), asset.szDecimals, 'half-up'),
-  method: 'market',
-});
 
 /** Merges fills of one order in one transaction, at their average price. */
 export function joinFills(fills: readonly ShownFill[]): WireFill[] {

@@ -30,10 +30,16 @@ export interface NumberedLevel {
 /** Current and past levels of the trades; read once for any number of levels. */
 interface Facts {
   readonly positions: ReadonlyMap<number, PositionState>;
-  readonly last: ReadonlyMap<number, Executed>;
+  readonly last: ReadonlyMap<number, Closing>;
   readonly resting: ReadonlyMap<number, SeenOrder>;
   /** When a trade or resting order got another level instead of this one; absent if it still has it, or had it to its end. */
   readonly ends: ReadonlyMap<string, number>;
+}
+
+interface Closing {
+  readonly executed: Executed;
+  /** The same for all trades that one order of a bot closed. */
+  readonly by: string;
 }
 
 interface LevelState {
@@ -42,6 +48,8 @@ interface LevelState {
   readonly status: HlStatus;
   readonly at: number;
   readonly guard: KnownProtection;
+  /** What closed its trade; absent if that is open, or the level ended before. */
+  readonly closedBy?: string;
 }
 
 /** Each level as an order with its status, in the given order; null if its trade is unknown. */
@@ -61,7 +69,13 @@ async function readFacts({ gateway, venue, trader }: AccountContext, indices: re
     facade.history.restingAt(slug, trader, ended),
     facade.history.levelSteps(slug, trader, indices),
   ]);
-  return { positions, last, resting, ends: endsOf(steps) };
+  const orderIds = [...last.values()].flatMap(({ orderId }) => orderId ?? []);
+  const records = await gateway.store.exchange.ofOrders(slug, orderIds);
+  const closings = [...last].map(([index, { executed, orderId }]) => {
+    const oid = orderId === null ? null : (records.get(orderId)?.oid ?? orderId);
+    return [index, { executed, by: oid === null ? `at ${executed.place.at}` : `order ${oid}` }] as const;
+  });
+  return { positions, last: new Map(closings), resting, ends: endsOf(steps) };
 }
 
 function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
@@ -81,15 +95,25 @@ function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel):
   return { order: status === 'filled' ? { ...order, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : order, status, statusTimestamp: at };
 }
 
-/** An order for several trades is open while one of them has its level; then it ended as its last level did. */
+/**
+ * An order for several trades is open while one of them has its level; then it ended as its last level did, with what its last trades had: those
+ * that one order closed are its last ones together.
+ */
 function together(states: readonly LevelState[], record: ExchangeRecord | null): LevelState | null {
   const open = states.filter(({ status }) => status === 'open');
   const [first] = open;
-  if (first === undefined) return [...states].sort((a, b) => b.at - a.at || rankOf(a) - rankOf(b))[0] ?? null;
+  if (first === undefined) return lastOf([...states].sort((a, b) => b.at - a.at || rankOf(a) - rankOf(b)));
   const guards = open.map(({ guard }) => guard);
   const price = record === null ? undefined : firstHit(record, guards);
   const base = open.reduce((sum, { held }) => sum + held.base, 0n);
   return { ...first, held: { ...first.held, base }, guard: { ...first.guard, price: price ?? first.guard.price } };
+}
+
+/** Of states that ended, the newest first. */
+function lastOf([last, ...others]: readonly LevelState[]): LevelState | null {
+  if (last?.closedBy === undefined) return last ?? null;
+  const beside = others.filter(({ closedBy, status }) => closedBy === last.closedBy && status === last.status);
+  return { ...last, held: { ...last.held, base: beside.reduce((sum, { held }) => sum + held.base, last.held.base) } };
 }
 
 /** Times on chain are whole seconds: of ends in the same one a fill comes first. */
@@ -114,15 +138,15 @@ function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { gua
 
 function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: PastProtection): LevelState | null {
   const { tradeIndex, kind, price, seenAt, takenOverAt } = guard;
-  const executed = last.get(tradeIndex);
-  if (!executed) return null;
+  const { executed, by } = last.get(tradeIndex) ?? {};
+  if (!executed || by === undefined) return null;
   const { terms, action, place, sizeToken, collateralPriceUsd, entryPriceUsd } = executed;
   const priceUsd = entryPriceUsd ?? collateralPriceUsd ?? collateralOf(venue.feed.config(), terms.collateralIndex)?.priceUsd ?? E8;
   const held = { base: toUnits(baseSize(sizeToken ?? 0n, priceUsd), BASE_SCALE, 'down'), long: terms.long };
   // A level that was moved, removed or taken over before the position ended is canceled, as of then.
   if (terms[kind] !== price || takenOverAt !== null)
     return { guard, pairIndex: terms.pairIndex, held, status: 'canceled', at: takenOverAt ?? ends.get(levelAt(guard)) ?? seenAt };
-  return { guard, pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at };
+  return { guard, pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at, closedBy: by };
 }
 
 /** The status of a level when its position ends. */

@@ -1,6 +1,6 @@
 import { NEWEST_FILLS, type SeenOrder } from '../../core/ports/stores/history.js';
 import { ZERO_TEXT } from '../format.js';
-import { readFills, type ShownFill } from './fills.js';
+import { readFills, type FillOptions, type ShownFill } from './fills.js';
 import type { OrderWithStatus, AccountContext } from './order-shapes.js';
 import { fillOfExcess } from './shown-fills.js';
 
@@ -18,13 +18,15 @@ const NO_FILLS: OrderFills = { of: () => [], ofRecord: () => [], excess: [] };
 /** Later than any block. */
 const FOREVER = Number.MAX_SAFE_INTEGER;
 const LAST_OF_SECOND = 999;
+/** An order's status shows sizes, prices and times. */
+const WITHOUT_RESULTS: FillOptions = { withoutResults: true };
 
 /** `isToNow`: also reads executions after the last of these orders. */
 export async function fillsOf(account: AccountContext, orders: readonly Pick<SeenOrder, 'order'>[], isToNow = false): Promise<OrderFills> {
   const times = orders.flatMap(({ order }) => order.fill?.at ?? []);
   if (times.length === 0) return NO_FILLS;
   const to = isToNow ? FOREVER : Math.max(...times) + LAST_OF_SECOND;
-  const found = await readFills(account, { from: Math.min(...times), to, limit: NEWEST_FILLS, newestFirst: true });
+  const found = await readFills(account, { from: Math.min(...times), to, limit: NEWEST_FILLS, newestFirst: true }, WITHOUT_RESULTS);
   const byOrder = new Map<bigint, ShownFill[]>();
   for (const shown of found) {
     const id = shown.fill.by?.id;
@@ -70,7 +72,7 @@ export async function findExcess(account: AccountContext, oid: bigint): Promise<
   const { gateway, venue, trader } = account;
   const at = await gateway.store.facade.history.fillAt(venue.definition.slug, trader, id);
   if (at === null) return null;
-  const found = await readFills(account, { from: at, to: at + LAST_OF_SECOND, limit: NEWEST_FILLS, newestFirst: false });
+  const found = await readFills(account, { from: at, to: at + LAST_OF_SECOND, limit: NEWEST_FILLS, newestFirst: false }, WITHOUT_RESULTS);
   const shown = found.find(({ wire }) => wire.oid === Number(oid));
   return shown ? excessOrder(shown) : null;
 }

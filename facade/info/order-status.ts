@@ -109,7 +109,7 @@ async function endsOfLevels({ gateway, venue, trader }: AccountContext, seen: re
     if (shown !== null && successor !== undefined)
       return { order: { ...shown.order, sz: shown.order.origSz }, status: 'canceled', statusTimestamp: successor.since };
     const kind = levelOf(order);
-    const executed = last.get(order.tradeIndex ?? -1);
+    const executed = last.get(order.tradeIndex ?? -1)?.executed;
     if (shown === null || kind === null || !isTakenLevel(order) || executed?.after !== null) return shown;
     // A level that ended earlier is canceled, even if another one stood at the same price at the end.
     const stood = executed.terms[kind] === order.price && order.updatedAt >= executed.place.at && executed.action !== kind;

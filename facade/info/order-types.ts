@@ -5,6 +5,7 @@ import { plainOrder, type AccountContext, type FrontendOrder } from './order-sha
 import { findOrder, orderHistory } from './order-status.js';
 import type { Address } from '../../core/types.js';
 import { listFills } from './fills.js';
+import { userFunding } from './user-funding.js';
 import { decimal } from '../../core/domain/decimal.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { formatRate } from '../format.js';
@@ -69,8 +70,12 @@ export const FILL_TYPES: readonly InfoType[] = [
       return listFills(await readAccount(context, user), window, aggregateByTime === true);
     },
   }),
-  // Holding costs stay in a trade until it is closed, so there are no funding payments to list.
-  infoType({ type: 'userFunding', fields: z.object({ user: User, startTime: Time.nullish(), endTime: Time.nullish() }), answer: () => [] }),
+  infoType({
+    type: 'userFunding',
+    fields: z.object({ user: User, startTime: Time.nullish(), endTime: Time.nullish() }),
+    answer: async (context, { user, startTime, endTime }) =>
+      userFunding(await readAccount(context, user), startTime ?? 0, endTime ?? FOREVER),
+  }),
   infoType({
     type: 'fundingHistory',
     fields: z.object({ coin: Coin, startTime: Time, endTime: Time.nullish() }),

@@ -10,6 +10,7 @@ import { averagePrice, type ShownFill } from '../info/fills.js';
 import { fillsOf, sizeOfFills } from '../info/order-fills.js';
 import type { ItemStatus } from '../reply.js';
 import { coinPrice, coinSize, lotOf, type Asset } from '../universe.js';
+import { causeOfError, causeText, missText } from './cause-texts.js';
 import { beyondCapText, errorText, guardText, REASON_TEXTS, refusalText, withAsset } from './item-texts.js';
 import type { TradeWork } from './trade-work.js';
 
@@ -51,16 +52,26 @@ export function statusOf(venue: Venue, asset: Asset, outcome: ItemOutcome, cloid
     case 'resting':
       return { resting: { oid: Number(outcome.oid), ...named } };
     case 'rejected':
-      return itemError(REASON_TEXTS[outcome.reason ?? 'OTHER'], asset.id);
-    case 'refused':
-      return itemError(refusalText(outcome.why, { bbo: bestPrices(venue, asset), sizes: sizesText(asset, outcome.sizes ?? []) }), asset.id);
+      return itemError(withCause(REASON_TEXTS[outcome.reason ?? 'OTHER'], outcome.cause && causeText(asset, outcome.cause)), asset.id);
+    case 'refused': {
+      const text = refusalText(outcome.why, { bbo: bestPrices(venue, asset), sizes: sizesText(asset, outcome.sizes ?? []) });
+      return itemError(withCause(text, outcome.missed ? missText(asset, outcome.missed) : null), asset.id);
+    }
     case 'stop-beyond-cap':
       return itemError(beyondCapText(nearestText(asset, outcome)), asset.id);
     case 'guarded':
       return itemError(guardText(outcome.refusal), asset.id);
     case 'failed':
-      return itemError(errorText(outcome.error) ?? outcome.error.message, asset.id);
+      return itemError(failureText(asset, outcome.error), asset.id);
   }
+}
+
+const withCause = (text: string, cause: string | null): string => (cause === null ? text : `${text} ${cause}`);
+
+/** Hyperliquid's words, and the figures behind them. */
+function failureText(asset: Asset, error: GatewayError): string {
+  const cause = causeOfError(error);
+  return withCause(errorText(error) ?? error.message, cause && causeText(asset, cause));
 }
 
 /** How many sizes are listed besides that of the whole position. */

@@ -3,6 +3,7 @@ import type { Address, Cancel } from '../../core/types.js';
 import { createOnce } from '../../core/caching/shared-reads.js';
 import { joinFills, readFills, type ShownFill } from '../info/fills.js';
 import { User } from '../info/info-type.js';
+import { fundingOf, type FundingPayment } from '../info/user-funding.js';
 import { updatedOrder, type AccountContext } from '../info/order-shapes.js';
 import { orderHistory } from '../info/order-status.js';
 import { readAccount } from '../info/order-types.js';
@@ -66,6 +67,25 @@ const fillsChannel = (isJoined: boolean): Channel => ({
 });
 const JOINED_FILLS = fillsChannel(true);
 
+/** The channel leaves out what the info endpoint names besides. */
+const fundingsText = (user: Address, payments: readonly FundingPayment[], isSnapshot: boolean): string => {
+  const fundings = payments.map(({ time, delta: { coin, usdc, szi, fundingRate, nSamples } }) => ({
+    ...{ time, coin, usdc, szi, fundingRate, nSamples },
+  }));
+  return frameText('userFundings', { user, fundings, ...(isSnapshot ? { isSnapshot } : {}) });
+};
+
+async function fundingsSnapshot(owner: AccountContext, user: Address): Promise<Snapshot> {
+  const shown = await readFills(owner, { from: 0, to: FOREVER, limit: MOST, newestFirst: true });
+  const fundings = fundingOf(owner.venue, shown);
+  const known = new Set(fundings.map(({ hash, delta }) => `${hash} ${delta.szi}`));
+  return {
+    text: fundingsText(user, fundings, true),
+    items: fundings,
+    without: (updates) => ({ ...updates, payments: updates.payments.filter(({ hash, delta }) => !known.has(`${hash} ${delta.szi}`)) }),
+  };
+}
+
 /** The newest state of an order replaces earlier ones, so duplicates are harmless. */
 async function historySnapshot(owner: AccountContext, user: Address): Promise<Snapshot> {
   const orderHistoryRows = await orderHistory(owner, MOST);
@@ -98,6 +118,11 @@ const CHANNELS = {
     ]),
   },
   userFills: fillsChannel(false),
+  userFundings: {
+    question: 'userFunding',
+    snapshot: fundingsSnapshot,
+    texts: textsOnce(({ payments }, user) => (payments.length === 0 ? [] : [fundingsText(user, payments, false)])),
+  },
   notification: {
     question: 'openOrders',
     snapshot: null,
@@ -193,6 +218,7 @@ export const STORY_SUBSCRIPTIONS: readonly SubscriptionType[] = [
     }),
     open: (context, { user, aggregateByTime }) => openAccountEvents(context, user, aggregateByTime ? JOINED_FILLS : CHANNELS.userFills),
   }),
+  row('userFundings', CHANNELS.userFundings),
   row('userHistoricalOrders', CHANNELS.userHistoricalOrders),
   row('notification', CHANNELS.notification),
 ];

@@ -12,6 +12,7 @@ import type { Executed } from '../../core/domain/chain-event.js';
 import { collateralToUsd } from '../../core/domain/pricing/size.js';
 import { formatUsd, ZERO_TEXT } from '../format.js';
 import { readFills, type ShownFill } from '../info/fills.js';
+import { fundingOf, type FundingPayment } from '../info/user-funding.js';
 
 /** The updates that result from some journal entries of an account. Computed once for all connections; lists may be empty. */
 export interface AccountUpdates extends FillUpdates {
@@ -131,6 +132,7 @@ interface Liquidation {
 interface FillUpdates {
   /** Oldest first, in the format of the info endpoint. */
   readonly fills: readonly ShownFill[];
+  readonly payments: readonly FundingPayment[];
   readonly liquidations: readonly Liquidation[];
   /** A reorganisation removed fills that were published before. */
   readonly hasTakenBack: boolean;
@@ -148,7 +150,9 @@ interface Happened {
 async function describeFills(account: AccountContext, entries: readonly JournalEntry[]): Promise<FillUpdates> {
   const happened = entries.flatMap(({ fact }): Happened[] => (fact.kind === 'fill' ? [fact] : []));
   const hasTakenBack = entries.some(({ fact }) => fact.kind === 'correction' && fact.of.kind === 'fill');
-  return { fills: await shownFills(account, happened), liquidations: liquidationsOf(account, happened), hasTakenBack };
+  const fills = await shownFills(account, happened);
+  const payments = fundingOf(account.venue, fills);
+  return { fills, payments, liquidations: liquidationsOf(account, happened), hasTakenBack };
 }
 
 /** Read as a time range, so that they equal those of every other reply. */

@@ -170,8 +170,6 @@ const empty = (type: string, field: string): SubscriptionType =>
 const OfUser = z.object({ user: User });
 
 const CONSTANT_SUBSCRIPTIONS: readonly SubscriptionType[] = [
-  // Holding costs stay in a trade until it is closed, so there are no funding payments.
-  empty('userFundings', 'fundings'),
   empty('userNonFundingLedgerUpdates', 'nonFundingLedgerUpdates'),
   empty('userTwapSliceFills', 'twapSliceFills'),
   empty('userTwapHistory', 'history'),

@@ -46,6 +46,9 @@ interface Fill {
   time: number;
   hash: string;
   startPosition: string;
+  dir: string;
+  crossed: boolean;
+  fee: string;
   cloid?: string;
 }
 interface Shown {
@@ -194,6 +197,65 @@ describe('an order that gets more than it asked for', () => {
     expect(await fillsOf(bot, { aggregateByTime: true })).toEqual(fills);
     await expectOnTape(bot, socket, fills);
     await socket.close();
+  });
+});
+
+describe('an order that rested', () => {
+  interface Volumes {
+    dailyUserVlm: { userCross: string; userAdd: string }[];
+    userCrossRate: string;
+    userAddRate: string;
+  }
+  const limit = { t: { limit: { tif: 'Gtc' } } };
+  const onTrigger = (triggerPx: string, tpsl: 'tp' | 'sl') => ({ t: { trigger: { isMarket: true, triggerPx, tpsl } } });
+  const filled = async (bot: FacadeTrader, count: number) =>
+    eventually(
+      () => fillsOf(bot),
+      ({ length }) => length === count,
+    );
+
+  it('makes all of what it gets, its excess too, and the volumes of the fees agree', async () => {
+    const bot = await newFacadeTrader(sandbox);
+    await sendWhile(bot, buy('3'), 2_970);
+    await priced(PRICE);
+    expect(await send(bot, sell('3', { p: '3100', r: true, ...limit }))).toMatchObject({ resting: {} });
+    await priced(3_101);
+    const fills = await filled(bot, 4);
+    expect(fills.map(({ dir, crossed }) => [dir, crossed])).toEqual([
+      ...Array<unknown>(2).fill(['Close Long', false]),
+      ...Array<unknown>(2).fill(['Open Long', true]),
+    ]);
+    expect(new Set(fills.slice(0, 2).map(({ hash }) => hash)).size).toBe(1);
+    const { dailyUserVlm, userCrossRate, userAddRate } = await info.ask<Volumes>('userFees', { user: bot.address });
+    const volume = (crossed: boolean): number =>
+      fills.reduce((sum, fill) => (fill.crossed === crossed ? sum + Number(fill.sz) * Number(fill.px) : sum), 0);
+    const today = dailyUserVlm.at(-1);
+    expect(Math.abs(Number(today?.userAdd) / volume(false) - 1)).toBeLessThan(1e-4);
+    expect(Math.abs(Number(today?.userCross) / volume(true) - 1)).toBeLessThan(1e-4);
+    // The contract charges both the same, and closes by the value at opening.
+    expect(userAddRate).toBe(userCrossRate);
+    const rate = ({ fee, sz, px }: Fill) => Number(fee) / (Number(sz) * Number(px));
+    for (const fill of fills) expect(rate(fill)).toBeCloseTo(Number(fill.crossed ? userCrossRate : userAddRate), 4);
+  });
+
+  it('makes as an entry, and takes if it waited for a trigger', async () => {
+    const expectAll = async (bot: FacadeTrader, crossed: boolean): Promise<void> => {
+      const fills = await eventually(
+        () => fillsOf(bot),
+        ({ length }) => length > 0,
+      );
+      expect(fills.filter((fill) => fill.crossed !== crossed)).toEqual([]);
+    };
+    const [maker, onRise, onFall] = await Promise.all([1, 2, 3].map(() => newFacadeTrader(sandbox)));
+    if (!maker || !onRise || !onFall) throw new Error('three bots');
+    expect(await send(maker, buy('0.1', { p: '2950', ...limit }))).toMatchObject({ resting: {} });
+    expect(await send(onFall, buy('0.1', { p: '3100', ...onTrigger('2950', 'tp') }))).toMatchObject({ resting: {} });
+    expect(await send(onRise, buy('0.1', { p: '3300', ...onTrigger('3050', 'sl') }))).toMatchObject({ resting: {} });
+    await priced(2_940);
+    await expectAll(maker, false);
+    await expectAll(onFall, true);
+    await priced(3_060);
+    await expectAll(onRise, true);
   });
 });
 

@@ -99,6 +99,7 @@ describe('connections', () => {
   it('are counted once, though a declined upgrade is read again', async () => {
     const http = await start({ connections: { total: 100, perAddress: 1 } });
     http.serve((_request, response) => void response.end('plain'), {
+      wants: () => true,
       take: (_request, _socket, _head, decline) => decline(),
       close: () => Promise.resolve(),
     });
@@ -164,6 +165,7 @@ describe('a front end that throws', () => {
         response.end('well');
       },
       {
+        wants: () => true,
         take() {
           throw new Error('upgrade');
         },

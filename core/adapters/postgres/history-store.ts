@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
+import type { OrderType } from '../../domain/order.js';
 import {
   NEWEST_FILLS,
   type HistoryStore,
@@ -30,6 +31,7 @@ interface FillRow {
   event: string;
   order_id: bigint | null;
   is_relayed: boolean;
+  order_type: OrderType | null;
   opening: string | null;
   before: string;
   after: string;
@@ -67,7 +69,7 @@ const heldBy = (owner: string): string => `
   from positions ${unitsOf(`(state ->> 'collateralIndex')::integer`)}
   where chain = :chain and ${owner} and is_open and state is not null group by 1, 2`;
 
-const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed,
+const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed, orders.state ->> 'type' as order_type,
     case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
       then orders.state::text end as opening`;
 /** Joins the order of each fill of the page. */
@@ -159,11 +161,17 @@ const TOTALS = `
   from (${NEWEST}) as newest group by 1, 2 order by 1`;
 
 const LAST_EXECUTIONS = `
-  select last.event::text from unnest(cast(:tradeIndices as bigint[])) as wanted(trade_index) cross join lateral (
-    select event from chain_events
+  select last.event::text, nullif(last.order_id, 0) as order_id
+  from unnest(cast(:tradeIndices as bigint[])) as wanted(trade_index) cross join lateral (
+    select event, order_id from chain_events
     where chain = :chain and trader = :trader and trade_index = wanted.trade_index and is_fill and not orphaned
     order by block_number desc, log_index desc limit 1
   ) last`;
+
+const EXECUTIONS_OF = `
+  select id, event::text from chain_events
+  where chain = :chain and trader = :trader and trade_index = any(cast(:tradeIndices as bigint[])) and kind = 'executed' and not orphaned
+  order by block_number, log_index`;
 
 /** Jobs that were sent and have not failed. */
 const TAKEN_BACK = `
@@ -216,9 +224,21 @@ export function createHistoryStore(db: Knex): HistoryStore {
     },
     async lastExecutions(chain, trader, tradeIndices) {
       if (tradeIndices.length === 0) return new Map();
-      const found = await rows<{ event: string }>(LAST_EXECUTIONS, { chain, trader, tradeIndices });
-      const events = found.map(({ event }) => readEvent(event));
-      return new Map(events.flatMap((event) => (event.kind === 'executed' ? [[event.tradeIndex, event] as const] : [])));
+      const found = await rows<{ event: string; order_id: bigint | null }>(LAST_EXECUTIONS, { chain, trader, tradeIndices });
+      return new Map(
+        found.flatMap(({ event, order_id }) => {
+          const executed = readEvent(event);
+          return executed.kind === 'executed' ? [[executed.tradeIndex, { executed, orderId: order_id }] as const] : [];
+        }),
+      );
+    },
+    async executionsOf(chain, trader, tradeIndices) {
+      if (tradeIndices.length === 0) return [];
+      const found = await rows<{ id: bigint; event: string }>(EXECUTIONS_OF, { chain, trader, tradeIndices });
+      return found.flatMap(({ id, event }) => {
+        const executed = readEvent(event);
+        return executed.kind === 'executed' ? [{ id, executed }] : [];
+      });
     },
     async levelEnd(chain, trader, { tradeIndex, kind }) {
       const [end] = await rows<{ hash: Hex }>(LEVEL_END, { chain, trader, tradeIndex, kind });
@@ -273,10 +293,11 @@ const unitRows = (units: SizeUnits): string =>
     units.map(({ index, precision, priceUsd }) => ({ index, precision: precision.toString(), price_usd: priceUsd.toString() })),
   );
 
-function seenFill({ id, event, order_id, is_relayed, opening, before, after }: FillRow): SeenFill[] {
+function seenFill({ id, event, order_id, is_relayed, order_type, opening, before, after }: FillRow): SeenFill[] {
   const executed = readEvent(event);
   if (executed.kind !== 'executed') return [];
-  const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, opening: readOrder(opening) };
+  const type = order_type ?? 'market';
+  const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, type, opening: readOrder(opening) };
   return [{ id, executed, by, before: BigInt(before), after: BigInt(after) }];
 }
 

@@ -1,6 +1,6 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Executed, OrderKey } from '../../domain/chain-event.js';
-import type { Order } from '../../domain/order.js';
+import type { Order, OrderType } from '../../domain/order.js';
 import type { Address, Hex } from '../../types.js';
 import type { RelayPurpose } from './relay.js';
 import type { Protection } from './protections.js';
@@ -19,7 +19,7 @@ export interface SeenFill {
   readonly id: bigint;
   readonly executed: Executed;
   /** The executed order, with its terms where it opens a natively requested size; null for the contract's own and for unknown orders. */
-  readonly by: { readonly id: bigint; readonly isRelayed: boolean; readonly opening: Order | null } | null;
+  readonly by: { readonly id: bigint; readonly isRelayed: boolean; readonly type: OrderType; readonly opening: Order | null } | null;
   /**
    * The trader's net position in the market just before and after, 1e18 base units, each trade at the collateral price of its opening.
    * Both are derived from current positions by undoing everything later, so they never change once the fill is stored.
@@ -41,6 +41,12 @@ export type SizeUnits = readonly { readonly index: number; readonly precision: b
 export interface LevelStep extends Protection {
   /** Epoch ms. */
   readonly at: number;
+}
+
+export interface LastExecution {
+  readonly executed: Executed;
+  /** The order of ours that was executed; null where it is not known or there is none. */
+  readonly orderId: bigint | null;
 }
 
 export type TakenBack = Extract<RelayPurpose, 'scheduled-cancel' | 'reclaim'>;
@@ -78,7 +84,9 @@ export interface HistoryStore {
   /** Changes of TP and SL of these trades and of the orders resting at these indices, oldest first. Only the newest events are searched. */
   levelSteps(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<LevelStep[]>;
   /** The last execution on each of these trades. */
-  lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, Executed>>;
+  lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, LastExecution>>;
+  /** All executions on these trades, changes of leverage and withdrawals of profit included, in the order of the chain. */
+  executionsOf(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<{ id: bigint; executed: Executed }[]>;
   /** Orders that the relayer cancelled without a cancel request: their schedule came due, or the oracle never answered. */
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
   /** The transaction that removed this TP or SL from its position; null while one is set, and where none was ever removed. */

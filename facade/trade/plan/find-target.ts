@@ -218,7 +218,7 @@ export async function childPlace(
   const { tradeIndex } = fill;
   const position = (await store.account.openPositions(slug, trader)).find((open) => open.tradeIndex === tradeIndex)?.position;
   // For a closed position the id depends on its last levels.
-  const last = position ?? (await store.facade.history.lastExecutions(slug, trader, [tradeIndex])).get(tradeIndex)?.terms;
+  const last = position ?? (await store.facade.history.lastExecutions(slug, trader, [tradeIndex])).get(tradeIndex)?.executed.terms;
   const level = { tradeIndex, kind, price: last?.[kind] ?? 0n };
   return (await isHeld(level)) && position ? { kind: 'position', level } : { kind: 'gone', parent };
 }

@@ -9,6 +9,7 @@ import type { Gateway, Venue } from '../../../core/gateway.js';
 import { translationContext, type ExchangeFacts } from './exchange-facts.js';
 import type { WireTerms } from '../../../core/ports/stores/exchange.js';
 import { sizeUsd } from '../../../core/trading/rules-of-opening.js';
+import type { Cause, LimitMiss } from '../cause-texts.js';
 import { withSlot } from './simulation-slots.js';
 import { prepareLeg, type PreparedLeg } from '../../../core/trading/prepare-leg.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
@@ -49,8 +50,9 @@ export type ItemOutcome =
   | { readonly kind: 'filled'; readonly oid: bigint; readonly orders: readonly Order[] }
   /** `mayOpen`: part of it may still open or increase a position. */
   | { readonly kind: 'resting'; readonly oid: bigint; readonly txHash: string | null; readonly mayOpen: boolean }
-  | { readonly kind: 'rejected'; readonly reason: Order['reason'] }
-  | RefusedTranslation
+  /** `cause`: the figures that the contract compared, as far as they are known. */
+  | { readonly kind: 'rejected'; readonly reason: Order['reason']; readonly cause: Cause | null }
+  | (RefusedTranslation & { readonly missed?: LimitMiss })
   /** The contract would move, or drop, its stop loss. */
   | ({ readonly kind: 'stop-beyond-cap' } & BeyondCap)
   /** Refused by a rule of the operator. */
@@ -171,6 +173,13 @@ export const wasTooMuch = (outcome: ItemOutcome): boolean =>
 
 export const atRest = (order: ExchangeOrder): ExchangeOrder => ({ ...order, style: { kind: 'limit', tif: 'Alo' } });
 
+/** A refusal of the plan, with the prices that an order missed. */
+export function refusalOf({ asked, context }: Plan, refused: RefusedTranslation): ItemOutcome {
+  if (refused.why !== 'no-match') return refused;
+  const { limit, isBuy } = asked.order;
+  return { ...refused, missed: { limit, isBuy, oracle: context.oracle, predicted: context.predicted } };
+}
+
 export interface Prepared extends Plan {
   readonly manner: 'market' | 'resting' | 'protection';
   readonly legs: readonly PreparedLeg[];
@@ -185,7 +194,7 @@ export async function prepareItem(
 ): Promise<Prepared | Failure> {
   if ('outcome' in plan) return plan;
   const { translation } = plan;
-  if (translation.kind === 'refused') return failure(translation);
+  if (translation.kind === 'refused') return failure(refusalOf(plan, translation));
   try {
     const prepare = (): Promise<readonly PromiseSettledResult<PreparedLeg>[]> =>
       Promise.allSettled(translation.legs.map((leg) => prepareLeg(gateway, venue, caller, leg, facts)));

@@ -10,6 +10,7 @@ import {
   isSizedUp,
   planExact,
   planItems,
+  refusalOf,
   unsupported,
   wasTooMuch,
   type ExchangeItem,
@@ -70,7 +71,7 @@ export async function relayModify(
   const [plan] = planItems(venue, facts, [item]);
   // If the new order cannot be placed, the old one stays.
   if (!plan || 'outcome' in plan) return plan?.outcome ?? { kind: 'gone' };
-  if (plan.translation.kind === 'refused') return plan.translation;
+  if (plan.translation.kind === 'refused') return refusalOf(plan, plan.translation);
   if (resting !== null && isOneEntry(plan)) {
     const replace = (by: Plan): Promise<Replaced> =>
       replaceInOne(gateway, venue, caller, action, {
@@ -191,7 +192,9 @@ async function replaceInOne(
     const sent = await sendItem(gateway, venue, caller, action, prepared, { jobContext: job, replaces: { id: replaced, hasSameCloid } });
     if ('outcome' in sent) return sent.outcome;
     await settle(venue, watch, [sent], end);
-    const outcome = await outcomeOf(gateway, venue, watch, sent, () => Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE' }));
+    const outcome = await outcomeOf(gateway, venue, watch, sent, () =>
+      Promise.resolve({ kind: 'rejected', reason: 'SLIPPAGE', cause: null }),
+    );
     if (outcome.kind !== 'rejected') return outcome;
     // The transaction is atomic: the old order was filled or canceled first, or it stands.
     const fate = await fateOf(gateway, venue, caller, watch, { id: replaced, tradeIndex: instead.tradeIndex, by: sent.orderIds, end });

@@ -19,6 +19,8 @@ import {
 } from '../plan/plan-items.js';
 import type { Answered, TraderFacts } from '../../../core/ports/stores/exchange.js';
 import type { RelayState, SignedAction } from '../../../core/ports/stores/relay.js';
+import { findRefusal } from '../../../core/trading/order-timeline.js';
+import { causeOfRefusal } from '../cause-texts.js';
 import { dropHeld, sendHeld, sendItem, type Sent } from './send-item.js';
 
 export interface RelayOptions {
@@ -156,12 +158,14 @@ export async function settle(venue: Venue, watch: OrderWatch, sent: readonly (Se
 }
 
 export async function outcomeOf(
-  { store }: Gateway,
-  { definition }: Venue,
+  gateway: Gateway,
+  venue: Venue,
   watch: OrderWatch,
   sent: Sent,
   rest: (sent: Sent) => Promise<ItemOutcome>,
 ): Promise<ItemOutcome> {
+  const { store } = gateway;
+  const { definition } = venue;
   const { oid, orderIds, jobs } = sent;
   const orders = orderIds.flatMap((id) => watch.state(id) ?? []);
   const filled = orders.filter(({ status }) => status === 'filled');
@@ -179,8 +183,8 @@ export async function outcomeOf(
   const [refusal] = isUnsent ? states : [];
   if (refusal) return { kind: 'failed', error: new GatewayError('UNSUPPORTED', { reason: `Not sent: ${refusal.note ?? 'refused'}.` }) };
   if (orderIds.length > 0 && orders.length === orderIds.length && orders.every(isRefused))
-    return missedItsPrice(sent, orders) ? rest(sent) : rejected(orders);
-  if (orderIds.length === 0 && states.some((job) => job?.state === 'reverted')) return { kind: 'rejected', reason: 'OTHER' };
+    return missedItsPrice(sent, orders) ? rest(sent) : rejected(gateway, venue, sent, orders);
+  if (orderIds.length === 0 && states.some((job) => job?.state === 'reverted')) return { kind: 'rejected', reason: 'OTHER', cause: null };
   return resting(sent, states[0]?.attempts.at(-1)?.hash);
 }
 
@@ -191,7 +195,19 @@ function resting({ oid, legs }: Sent, txHash: string | null = null): ItemOutcome
 const NEVER_SENT: ReadonlySet<RelayState> = new Set(['refused', 'replaced']);
 const isRefused = ({ status }: Order): boolean => status === 'rejected' || status === 'expired';
 const reasonOf = (orders: readonly Order[]): Order['reason'] => orders.find(({ reason }) => reason !== null)?.reason ?? 'OTHER';
-const rejected = (orders: readonly Order[]): ItemOutcome => ({ kind: 'rejected', reason: reasonOf(orders) });
+
+/** The reply does not depend on the figures: without them it is the reason alone. */
+async function rejected(gateway: Gateway, venue: Venue, { orderIds }: Sent, orders: readonly Order[]): Promise<ItemOutcome> {
+  const reason = reasonOf(orders);
+  const at = orders.findIndex((order) => order.reason === reason);
+  const [id, order] = [orderIds[at], orders[at]];
+  if (id === undefined || order === undefined) return { kind: 'rejected', reason, cause: null };
+  const refusal = await findRefusal(gateway, venue, order.trader, id).catch((error: unknown) => {
+    venue.log.warn('relay.refusal-not-read', { error });
+    return null;
+  });
+  return { kind: 'rejected', reason, cause: refusal && causeOfRefusal(refusal) };
+}
 
 function missedItsPrice({ asked: { order } }: Sent, orders: readonly Order[]): boolean {
   return order.style.kind === 'limit' && order.style.tif === 'Gtc' && reasonOf(orders) === 'SLIPPAGE';

@@ -193,6 +193,8 @@ describe('the table of info types', () => {
     startTime: 0,
     id: 20,
     oid: 1,
+    token: 0,
+    tokenId: `0x${'0'.repeat(32)}`,
     req: { coin: 'BTC', interval: '1h', startTime: Date.now() - 3_600_000 },
   };
 

@@ -310,6 +310,8 @@ const EMPTY = [
   'userNonFundingLedgerUpdates',
 ];
 const NULL = ['vaultDetails', 'userToMultiSigSigners', 'perpDexLimits', 'perpAnnotation', 'isVip', 'settledOutcome'];
+/** What is the same over HTTP and on the socket. */
+export const FundingFields = { coin: Coin, usdc: Dec, szi: Dec, fundingRate: Dec, nSamples: z.null() };
 const Auction = z.strictObject({
   currentGas: z.null(),
   durationSeconds: Int,
@@ -345,7 +347,10 @@ export const HL_INFO_SCHEMAS: ReadonlyMap<string, z.ZodType> = new Map<string, z
   ['outcomeMeta', z.strictObject({ outcomes: Nothing, questions: Nothing })],
   ['spotClearinghouseState', z.strictObject({ balances: Nothing })],
   ['historicalOrders', z.array(HistoricalOrder).max(2000)],
-  ['userFunding', Nothing],
+  [
+    'userFunding',
+    z.array(z.strictObject({ time: Int, hash: Hash, delta: z.strictObject({ type: z.literal('funding'), ...FundingFields }) })).max(500),
+  ],
   ['fundingHistory', z.array(z.strictObject({ coin: Coin, fundingRate: Dec, premium: Dec, time: Int })).max(500)],
   ['recentTrades', z.array(Trade)],
   ['userFees', UserFees],
