@@ -688,13 +688,33 @@ export interface UpdatePositionRequest {
         readonly amount: Decimal;
       }
     | undefined;
+  /** Adds to the position at the market. Leverage has three decimals: that of the position afterwards is rounded down to them, and the size with it; the answer and the fill show what is left. Not for positions from before v10. */
+  readonly increase?:
+    | {
+        /** Base units to add, at the mark price. */
+        readonly size: Decimal;
+        /** Of the added part; that of the position when absent. */
+        readonly leverage?: Decimal | undefined;
+        /** The price expected, from which the slippage is counted; the mark price when absent. */
+        readonly price?: Decimal | undefined;
+        /** Percent; 1 when absent. */
+        readonly slippage?: Decimal | undefined;
+      }
+    | undefined;
+  /** Pays profit to the trader: what closing the position would pay above its collateral. Size, collateral and leverage stay. When the oracle answers, the contracts pay at most what is available then. */
+  readonly withdrawPnl?:
+    | {
+        /** Token units, at most what is available; all of it when absent. */
+        readonly amount?: Decimal | undefined;
+      }
+    | undefined;
 }
 
 /** `transaction` is null when all is as it was asked for already. */
 export interface PreparedPosition {
   /** As it will read once the change is executed. */
   readonly position: Position;
-  /** Leverage and collateral wait for the oracle as every order does; null for sl and tp. */
+  /** All but sl and tp wait for the oracle as every order does; null for these two. */
   readonly order: Order | null;
   readonly transaction: PreparedTransaction | null;
 }
@@ -895,7 +915,7 @@ export interface Operations {
   readonly submitOrder: { readonly input: { readonly id: string } & SubmitOrderBody; readonly reply: Order };
   /** Close a position at the market, all of it or a part. */
   readonly closePosition: { readonly input: { readonly id: string } & ClosePositionRequest; readonly reply: PreparedOrder };
-  /** Set or remove stop loss and take profit, in the place of an order that set them, change the leverage, or add and remove collateral. */
+  /** Set or remove stop loss and take profit, in the place of an order that set them, change the leverage, add and remove collateral, add to the size, or withdraw profit. */
   readonly updatePosition: { readonly input: { readonly id: string } & UpdatePositionRequest; readonly reply: PreparedPosition };
   /** What is new for a wallet on every chain, newest first; a malformed address has nothing new. */
   readonly listNotifications: { readonly input: { readonly wallet: string }; readonly reply: Notifications | NotificationsError };

@@ -56,6 +56,29 @@ export const DIAMOND_ABI = [
   },
   {
     type: 'function',
+    name: 'increasePositionSize',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'index', type: 'uint32' },
+      { name: 'collateralDelta', type: 'uint120' },
+      { name: 'leverageDelta', type: 'uint24' },
+      { name: 'expectedPrice', type: 'uint64' },
+      { name: 'maxSlippageP', type: 'uint16' },
+    ],
+    outputs: [],
+  },
+  {
+    type: 'function',
+    name: 'withdrawPositivePnl',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'index', type: 'uint32' },
+      { name: 'amountCollateral', type: 'uint120' },
+    ],
+    outputs: [],
+  },
+  {
+    type: 'function',
     name: 'updateLeverage',
     stateMutability: 'nonpayable',
     inputs: [
@@ -140,6 +163,29 @@ export const DIAMOND_ABI = [
     outputs: [],
   },
   { type: 'function', name: 'removeTradingDelegate', stateMutability: 'nonpayable', inputs: [], outputs: [] },
+  {
+    type: 'function',
+    name: 'increasePositionSize',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'index', type: 'uint32' },
+      { name: 'collateralDelta', type: 'uint120' },
+      { name: 'leverageDelta', type: 'uint24' },
+      { name: 'expectedPrice', type: 'uint64' },
+      { name: 'maxSlippageP', type: 'uint16' },
+    ],
+    outputs: [],
+  },
+  {
+    type: 'function',
+    name: 'withdrawPositivePnl',
+    stateMutability: 'nonpayable',
+    inputs: [
+      { name: 'index', type: 'uint32' },
+      { name: 'amountCollateral', type: 'uint120' },
+    ],
+    outputs: [],
+  },
   {
     type: 'function',
     name: 'getTradingDelegate',

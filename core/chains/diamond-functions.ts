@@ -18,7 +18,10 @@ interface WriteFunction {
   readonly selector: Hex;
   /** What is unavailable without it, for the operator. */
   readonly turnsOff: string;
-  /** The relayer may sign a call with a nature, for a trader. Of the others it signs only those around such calls. */
+  /**
+   * The relayer may sign a call with a nature, for a trader. Of the others it signs only those around such calls. A function gets its nature
+   * together with the facade action that its calls are derived from.
+   */
   readonly nature: CallNature | null;
   /** The client checks its arguments, looks inside it, or makes it itself. */
   readonly client: 'verifies' | 'unwraps' | 'makes';
@@ -44,6 +47,21 @@ export const WRITE_FUNCTIONS = {
     selector: '0xa7cac572',
     turnsOff: 'closing positions in part',
     nature: 'closes',
+    client: 'verifies',
+  },
+  increasePositionSize: {
+    signature:
+      'function increasePositionSize(uint32 index, uint120 collateralDelta, uint24 leverageDelta, uint64 expectedPrice, uint16 maxSlippageP)',
+    selector: '0x24058ad3',
+    turnsOff: 'adding to positions',
+    nature: null,
+    client: 'verifies',
+  },
+  withdrawPositivePnl: {
+    signature: 'function withdrawPositivePnl(uint32 index, uint120 amountCollateral)',
+    selector: '0x73c96d13',
+    turnsOff: 'withdrawing the profit of open positions',
+    nature: null,
     client: 'verifies',
   },
   updateLeverage: {

@@ -53,6 +53,25 @@ export interface LeverageIntent {
   readonly leverage: bigint;
 }
 
+/** Adds to a position: collateral at a leverage of its own. */
+export interface IncreaseIntent {
+  readonly kind: 'increase';
+  readonly tradeIndex: number;
+  readonly collateralDelta: bigint;
+  /** Of the added part. */
+  readonly leverageDelta: bigint;
+  readonly expectedPrice: bigint;
+  readonly slippageP: bigint;
+}
+
+/** Pays the profit of a position to the trader; the position keeps its size, collateral and leverage. */
+export interface WithdrawPnlIntent {
+  readonly kind: 'withdrawPnl';
+  readonly tradeIndex: number;
+  /** The contract pays at most what is available when the oracle answers. */
+  readonly amount: bigint;
+}
+
 /** null = unchanged, 0 = remove. */
 export interface ProtectIntent {
   readonly kind: 'protect';
@@ -97,6 +116,8 @@ export type Intent =
   | DecreaseIntent
   | ReduceIntent
   | LeverageIntent
+  | IncreaseIntent
+  | WithdrawPnlIntent
   | ProtectIntent
   | AmendIntent
   | ReplaceIntent

@@ -1,4 +1,4 @@
-import { newlyPrepared, type Order, type OrderFill, type OrderReason, type OrderStatus, type OrderType } from './order.js';
+import { newlyPrepared, reduces, type Order, type OrderFill, type OrderReason, type OrderStatus, type OrderType } from './order.js';
 import {
   type ChainEvent,
   type Executed,
@@ -149,7 +149,7 @@ type Beginning = Pick<
 
 function draft(event: Beginning, kind: Pick<Order, 'type' | 'action'>): Order {
   const { terms } = event;
-  const reduceOnly = kind.action === 'close' || kind.action === 'decrease' || kind.action === 'withdraw';
+  const reduceOnly = reduces(kind.action);
   return {
     ...kind,
     trader: event.trader,

@@ -27,6 +27,9 @@ export function firstReason(rules: readonly (readonly [CancelReason, () => boole
 export const ORDER_ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage', 'withdraw'] as const;
 export type OrderAction = (typeof ORDER_ACTIONS)[number];
 
+/** Orders of the other actions add to a position or keep its size. */
+export const reduces = (action: OrderAction): boolean => action === 'close' || action === 'decrease';
+
 type Hex = `0x${string}`;
 
 export const ORDER_STATUSES = ['prepared', 'pending', 'open', 'filled', 'rejected', 'timed_out', 'canceled', 'expired'] as const;

@@ -23,10 +23,12 @@ export type LeverageChange =
   { readonly leverage: Decimal } | { readonly collateral: { readonly action: 'add' | 'remove'; readonly amount: Decimal } };
 
 /** Lower bound, 1e3; the upper bound is the market's, checked at the oracle's price. */
-const MIN_LEVERAGE = 100n;
+export const MIN_LEVERAGE = 100n;
 
-interface Changed {
+/** The position as it will be once the change is executed. */
+export interface ChangedPosition {
   position: Position;
+  /** null where the change takes effect with its transaction, without the oracle. */
   order: Order | null;
   transaction: PreparedTransaction | null;
 }
@@ -37,7 +39,7 @@ export async function changeLeverage(
   caller: AgentCaller,
   id: string,
   change: LeverageChange,
-): Promise<Changed> {
+): Promise<ChangedPosition> {
   const { position, checked } = await prepareLeverage(gateway, venue, caller, id, change);
   if (checked === null) return { position, order: null, transaction: null };
   const { order, transaction } = describePlaced(venue, await placeUnnamed(gateway, venue, caller, { legs: [checked] }), checked.write);
@@ -161,14 +163,14 @@ const foreseeLeverage = (venue: Venue, position: HeldPosition, { leverage: newLe
     return { reason: predictLeverageUpdate({ ...context, terms }, request).cancelReason, figures: [] };
   });
 
-function maxLeverage({ feed }: Venue, { pairIndex }: PositionFigures): bigint {
+export function maxLeverage({ feed }: Venue, { pairIndex }: PositionFigures): bigint {
   const config = feed.config();
   const pair = config.pairs[pairIndex];
   const group = pair && config.groups.find(({ index }) => index === pair.groupIndex);
   return pair && group ? maxLeverageOf(pair, group) : MAX_LEVERAGE;
 }
 
-function outOfRange(venue: Venue, figures: PositionFigures, leverage: bigint): GatewayError {
+export function outOfRange(venue: Venue, figures: PositionFigures, leverage: bigint): GatewayError {
   const text = (units: bigint): string => formatDecimal(decimal(units, LEVERAGE_DECIMALS));
   return new GatewayError('LEVERAGE_OUT_OF_RANGE', {
     leverage: text(leverage),

@@ -90,7 +90,7 @@ function partOf(figures: PositionFigures, size: Decimal, collateral: Collateral)
 const TOKEN_DECIMALS = 26;
 const BASE_DECIMALS = 18;
 
-const tooSmall = ({ decimals, priceUsd }: Collateral): GatewayError =>
+export const tooSmall = ({ decimals, priceUsd }: Collateral): GatewayError =>
   new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: '0', minCollateralUsd: formatDecimal(decimal(priceUsd, 8 + decimals)) });
 
 function foreseeClose(venue: Venue, position: HeldPosition, { intent }: Closing): Foreseen | null {

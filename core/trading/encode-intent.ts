@@ -72,6 +72,12 @@ function callsOf(intent: Intent, trader: Address): DiamondCall[] {
       return intent.parts.flatMap((part) => callsOf(part, trader));
     case 'leverage':
       return [call('updateLeverage', [intent.tradeIndex, Number(intent.leverage)])];
+    case 'increase': {
+      const { tradeIndex, collateralDelta, leverageDelta, expectedPrice, slippageP } = intent;
+      return [call('increasePositionSize', [tradeIndex, collateralDelta, Number(leverageDelta), expectedPrice, Number(slippageP)])];
+    }
+    case 'withdrawPnl':
+      return [call('withdrawPositivePnl', [intent.tradeIndex, intent.amount])];
     case 'protect':
       return protect(intent);
     case 'amend': {

@@ -2,7 +2,7 @@ import type { AgentCaller } from '../access/caller.js';
 import { tradePricing, type TradePricing } from '../account/trade-pricing.js';
 import { marketName, type Collateral } from '../domain/market.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
-import { newlyPrepared, type Order, type OrderAction, type CancelReason } from '../domain/order.js';
+import { newlyPrepared, reduces, type Order, type OrderAction, type CancelReason } from '../domain/order.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P, type PriceContext } from '../domain/pricing/execution-price.js';
 import { liquidationThresholdP } from '../domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
@@ -16,20 +16,22 @@ import type { HeldPosition, PositionFigures } from './find-position.js';
 import { reasonOf } from './precheck-callback.js';
 import type { PreparedWrite } from './prepare-transaction.js';
 
-/** Common parts of orders that change an existing position: close, decrease, change leverage. */
+/** Common parts of orders that change an existing position. */
 
 export type PositionPart = Pick<Order, 'leverage' | 'collateralAmount' | 'sizeCollateral' | 'sizeToken' | 'slippageP' | 'asked'> & {
-  readonly action: Extract<OrderAction, 'close' | 'decrease' | 'leverage'>;
+  readonly action: Exclude<OrderAction, 'open'>;
+  /** Of an increase, as the client named it; absent where it did not. */
+  readonly price?: bigint | undefined;
 };
 
 /** An order on the given position; a close has the opposite side. */
 export function positionOrder(
   { trader }: AgentCaller,
   figures: PositionFigures,
-  part: PositionPart,
+  { price = 0n, ...part }: PositionPart,
   { now, expiresAt }: { readonly now: number; readonly expiresAt: number },
 ): Order {
-  const reduceOnly = part.action !== 'leverage';
+  const reduceOnly = reduces(part.action);
   return {
     trader,
     ...part,
@@ -38,7 +40,7 @@ export function positionOrder(
     collateralIndex: figures.collateralIndex,
     long: reduceOnly ? !figures.long : figures.long,
     reduceOnly,
-    price: 0n,
+    price,
     tp: 0n,
     sl: 0n,
     tradeIndex: figures.tradeIndex,
@@ -74,20 +76,32 @@ export interface Foreseen {
   readonly figures: readonly bigint[];
 }
 
-/** Predicts the oracle's callback at the current state; null where it would accept, or no prediction is possible. */
-export function foresee(
-  venue: Venue,
-  { own, figures, place }: HeldPosition,
-  predict: (context: PriceContext, pricing: TradePricing) => Foreseen,
-): Foreseen | null {
+export interface PricedPosition {
+  readonly context: PriceContext;
+  readonly pricing: TradePricing;
+}
+
+/** Inputs of the predictions of what the oracle's callback does with a position; null where the market is not described. */
+export function pricedPosition(venue: Venue, { own, figures, place }: HeldPosition): PricedPosition | null {
   const view = marketView(venue.feed.config(), figures);
   if (view === null) return null;
   const oraclePrice = currentPrice(venue, figures.pairIndex).oracle;
   const pricing = tradePricing(view, own, { block: place.block, oraclePrice });
   const moment = { timestamp: place.block.timestamp, block: place.block.number };
+  // The trader's own spread is already part of the pair's.
+  return { pricing, context: { market: pricing.market, terms: STANDARD_TERMS, moment, oraclePrice } };
+}
+
+/** Predicts the oracle's callback at the current state; null where it would accept, or no prediction is possible. */
+export function foresee(
+  venue: Venue,
+  position: HeldPosition,
+  predict: (context: PriceContext, pricing: TradePricing) => Foreseen,
+): Foreseen | null {
+  const priced = pricedPosition(venue, position);
+  if (priced === null) return null;
   try {
-    // The trader's own spread is already part of the pair's.
-    const foreseen = predict({ market: pricing.market, terms: STANDARD_TERMS, moment, oraclePrice }, pricing);
+    const foreseen = predict(priced.context, priced.pricing);
     return foreseen.reason === 'NONE' ? null : foreseen;
   } catch (error) {
     if (error instanceof PriceRangeError) return null;
@@ -103,13 +117,15 @@ export function refuseForeseen(foreseen: Foreseen | null, { inner }: PreparedWri
   throw new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata: inner, stage: 'callback' });
 }
 
+export const undescribed = ({ feed }: Venue, { pairIndex }: Pick<PositionFigures, 'pairIndex'>): GatewayError =>
+  new GatewayError('NOT_READY', { reason: 'the market is not described yet', market: marketName(feed.config(), pairIndex) });
+
 /** The stop loss that the contract will store; it clamps silently, so the answer shows the clamped value. */
 export function storedSl(venue: Venue, { own, figures }: HeldPosition, wanted: { readonly sl: bigint; readonly leverage: bigint }): bigint {
   const config = venue.feed.config();
   const pair = config.pairs[figures.pairIndex];
   const fees = pair && config.fees.find(({ index }) => index === pair.feeIndex);
-  if (!fees)
-    throw new GatewayError('NOT_READY', { reason: 'the market is not described yet', market: marketName(config, figures.pairIndex) });
+  if (!fees) throw undescribed(venue, figures);
   const thresholdP = liquidationThresholdP(own.liquidation, wanted.leverage);
   return clampStopLoss({ ...figures, ...wanted, feeP: fees.totalPositionSizeFeeP, thresholdP });
 }

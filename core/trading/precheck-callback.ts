@@ -15,7 +15,7 @@ import { wouldRevert } from './refuse-revert.js';
 const PERCENT_DECIMALS = 10;
 
 /** A group without free exposure. */
-const FULL: GroupOpenInterest = { long: 1n, short: 1n, max: 1n };
+export const FULL: GroupOpenInterest = { long: 1n, short: 1n, max: 1n };
 
 export interface CallbackFacts {
   readonly facts: OpeningFacts | null;

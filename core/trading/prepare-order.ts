@@ -186,7 +186,7 @@ function partOf(venue: Venue, { intent, position, sizeBase }: Closing): Position
 }
 
 /** Decimals of published USD amounts; the contract uses 18. */
-const USD_DECIMALS = 6;
+export const USD_DECIMALS = 6;
 
 /** Limit and stop orders may rest while the market is closed: the oracle is not asked before it opens again. */
 export function requireSession({ feed, clock }: Venue, { pair, symbol }: Pick<OrderMarket, 'pair' | 'symbol'>, type: OrderType): void {

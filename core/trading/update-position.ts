@@ -1,14 +1,14 @@
 import type { AgentCaller } from '../access/caller.js';
-import type { Order } from '../account/describe-order.js';
-import { positionOf, type Position } from '../account/list-positions.js';
+import { positionOf } from '../account/list-positions.js';
 import type { Decimal } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
-import { changeLeverage, type LeverageChange } from './change-leverage.js';
+import { changeLeverage, type ChangedPosition, type LeverageChange } from './change-leverage.js';
+import { increasePosition, type IncreaseRequest } from './increase-position.js';
 import { triggerUnits } from './order-request.js';
 import { onPosition, type PositionFigures } from './find-position.js';
 import { storedSl } from './position-order.js';
-import type { PreparedTransaction } from './prepare-transaction.js';
 import { prepareProtection, requireAhead, requireProtectable } from './protect-position.js';
+import { withdrawPnl, type WithdrawalRequest } from './withdraw-pnl.js';
 
 export interface ProtectionChange {
   /** 0 removes it; absent leaves it. */
@@ -16,15 +16,8 @@ export interface ProtectionChange {
   readonly tp?: Decimal | undefined;
 }
 
-export type PositionChange = ProtectionChange | LeverageChange;
-
-/** The position as it will be once the change is executed. */
-export interface PreparedPosition {
-  position: Position;
-  /** null where the change takes effect with its transaction, without the oracle. */
-  order: Order | null;
-  transaction: PreparedTransaction | null;
-}
+export type PositionChange =
+  ProtectionChange | LeverageChange | { readonly increase: IncreaseRequest } | { readonly withdrawPnl: WithdrawalRequest };
 
 export function updatePosition(
   gateway: Gateway,
@@ -32,7 +25,9 @@ export function updatePosition(
   caller: AgentCaller,
   id: string,
   change: PositionChange,
-): Promise<PreparedPosition> {
+): Promise<ChangedPosition> {
+  if ('increase' in change) return increasePosition(gateway, venue, caller, id, change.increase);
+  if ('withdrawPnl' in change) return withdrawPnl(gateway, venue, caller, id, change.withdrawPnl);
   if ('leverage' in change || 'collateral' in change) return changeLeverage(gateway, venue, caller, id, change);
   return protect(gateway, venue, caller, id, change);
 }
@@ -43,7 +38,7 @@ async function protect(
   caller: AgentCaller,
   id: string,
   change: ProtectionChange,
-): Promise<PreparedPosition> {
+): Promise<ChangedPosition> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     requireProtectable(venue, caller, figures);
     const levels = levelsWanted(venue, figures, change);

@@ -172,7 +172,7 @@ export const orderWriteOperations: readonly Operation[] = [
     auth: 'agent',
     simulates: true,
     summary:
-      'Set or remove stop loss and take profit, in the place of an order that set them, change the leverage, or add and remove collateral.',
+      'Set or remove stop loss and take profit, in the place of an order that set them, change the leverage, add and remove collateral, add to the size, or withdraw profit.',
     params: OrderPath,
     body: UpdatePositionRequest,
     reply: PreparedPosition,
@@ -180,6 +180,7 @@ export const orderWriteOperations: readonly Operation[] = [
       ...OF_CHANGES,
       'POSITION_NOT_FOUND',
       'SCOPE_LEVERAGE_EXCEEDED',
+      'SCOPE_SPEND_CAP_EXCEEDED',
       'PRECISION_ERROR',
       'LEVERAGE_OUT_OF_RANGE',
       'SIZE_BELOW_MINIMUM',

@@ -215,18 +215,48 @@ const CollateralChange = z.strictObject({
   amount: positive.meta({ description: 'Token units, rounded down to what a leverage of three decimals can express.' }),
 });
 
+const Increase = z.strictObject({
+  size: positive.meta({ description: 'Base units to add, at the mark price.' }),
+  leverage: positive.optional().meta({ description: 'Of the added part; that of the position when absent.' }),
+  price: positive.optional().meta({ description: 'The price expected, from which the slippage is counted; the mark price when absent.' }),
+  slippage: positive.optional().meta({ description: 'Percent; 1 when absent.' }),
+});
+
+const PnlWithdrawal = z.strictObject({
+  amount: positive.optional().meta({ description: 'Token units, at most what is available; all of it when absent.' }),
+});
+
 /** Exactly one change: the contracts have no call that makes two of them. */
 export const UpdatePositionRequest = z
-  .strictObject({ sl, tp, leverage: positive.optional(), collateral: CollateralChange.optional() })
-  .superRefine((change, context) => {
-    const kinds = [change.sl !== undefined || change.tp !== undefined, change.leverage !== undefined, change.collateral !== undefined];
+  .strictObject({
+    sl,
+    tp,
+    leverage: positive.optional(),
+    collateral: CollateralChange.optional(),
+    increase: Increase.optional().meta({
+      description:
+        'Adds to the position at the market. Leverage has three decimals: that of the position afterwards is rounded down to them, and the size with it; the answer and the fill show what is left. Not for positions from before v10.',
+    }),
+    withdrawPnl: PnlWithdrawal.optional().meta({
+      description:
+        'Pays profit to the trader: what closing the position would pay above its collateral. Size, collateral and leverage stay. When the oracle answers, the contracts pay at most what is available then.',
+    }),
+  })
+  .superRefine(({ sl: stop, tp: target, ...others }, context) => {
+    const kinds = [stop !== undefined || target !== undefined, ...Object.values(others).map((change) => change !== undefined)];
     if (kinds.filter(Boolean).length !== 1)
-      context.addIssue({ code: 'custom', path: [], message: 'must have exactly one of: sl and tp, leverage, collateral' });
+      context.addIssue({
+        code: 'custom',
+        path: [],
+        message: 'must have exactly one of: sl and tp, leverage, collateral, increase, withdrawPnl',
+      });
   })
   .meta({ id: 'UpdatePositionRequest' });
 
 /** The schema has ensured that there is exactly one. */
-export function changeOf({ sl, tp, leverage, collateral }: z.output<typeof UpdatePositionRequest>): PositionChange {
+export function changeOf({ sl, tp, leverage, collateral, increase, withdrawPnl }: z.output<typeof UpdatePositionRequest>): PositionChange {
+  if (increase !== undefined) return { increase };
+  if (withdrawPnl !== undefined) return { withdrawPnl };
   if (leverage !== undefined) return { leverage };
   return collateral === undefined ? { sl, tp } : { collateral };
 }
@@ -234,7 +264,7 @@ export function changeOf({ sl, tp, leverage, collateral }: z.output<typeof Updat
 export const PreparedPosition = z
   .object({
     position: Position.meta({ description: 'As it will read once the change is executed.' }),
-    order: Order.nullable().meta({ description: 'Leverage and collateral wait for the oracle as every order does; null for sl and tp.' }),
+    order: Order.nullable().meta({ description: 'All but sl and tp wait for the oracle as every order does; null for these two.' }),
     transaction: PreparedTransaction.nullable(),
   })
   .meta({ id: 'PreparedPosition', description: '`transaction` is null when all is as it was asked for already.' });

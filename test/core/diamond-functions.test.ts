@@ -46,6 +46,8 @@ const INTENTS: { readonly [Kind in Intent['kind']]: readonly Extract<Intent, { k
     },
   ],
   leverage: [{ kind: 'leverage', tradeIndex: 1, leverage: 5_000n }],
+  increase: [{ kind: 'increase', tradeIndex: 1, collateralDelta: 1n, leverageDelta: 5_000n, expectedPrice: 1n, slippageP: 5n }],
+  withdrawPnl: [{ kind: 'withdrawPnl', tradeIndex: 1, amount: 1n }],
   protect: [
     { kind: 'protect', tradeIndex: 1, tp: 1n, sl: null },
     { kind: 'protect', tradeIndex: 1, tp: null, sl: 1n },

@@ -9,6 +9,8 @@ import { leverageFor } from '../../core/trading/change-leverage.js';
 import { planClose, type CloseRequest } from '../../core/trading/close-position.js';
 import type { PositionFigures } from '../../core/trading/find-position.js';
 import { orderMarket, readOpening, type OrderChanges, type OrderRequest } from '../../core/trading/order-request.js';
+import { planIncrease } from '../../core/trading/increase-position.js';
+import { amountOf } from '../../core/trading/withdraw-pnl.js';
 import { levelsWanted, type PositionChange } from '../../core/trading/update-position.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { decodeInput } from '../../native-api/wire/codec.js';
@@ -159,17 +161,38 @@ describe('a change of a resting order', () => {
 describe('a change of a position', () => {
   const read = (body: Json) => () => {
     const change: PositionChange = changeOf(decoded('updatePosition', body) as z.output<typeof UpdatePositionRequest>);
+    if ('increase' in change) return planIncrease(venue, figures, change.increase);
+    if ('withdrawPnl' in change) return amountOf(venue, figures, change.withdrawPnl);
     if ('collateral' in change) return leverageFor(figures, collateral, change.collateral);
     return 'leverage' in change ? change : levelsWanted(venue, figures, change);
   };
 
-  it.each([{ sl: '55000', tp: '70000' }, { leverage: '5' }, { collateral: { action: 'add', amount: '1.000001' } }])('takes %j', (body) =>
-    expect(refusalOf(read(body))).toBeNull(),
-  );
+  it.each([
+    { sl: '55000', tp: '70000' },
+    { leverage: '5' },
+    { collateral: { action: 'add', amount: '1.000001' } },
+    { increase: { size: '0.00000001' } },
+    { increase: { size: '0.1', leverage: '2.001', price: '1', slippage: '65.535' } },
+    { withdrawPnl: {} },
+    { withdrawPnl: { amount: '0.000001' } },
+  ])('takes %j', (body) => expect(refusalOf(read(body))).toBeNull());
 
   it.each([
     ['nothing at all', {}, invalidAt('')],
     ['two things at once', { leverage: '5', tp: '70000' }, invalidAt('')],
+    ['an increase and a withdrawal', { increase: { size: '1' }, withdrawPnl: {} }, invalidAt('')],
+    ['an increase and a stop loss', { increase: { size: '1' }, sl: '50000' }, invalidAt('')],
+    ['an increase of nothing', { increase: {} }, invalidAt('increase.size')],
+    ['an increase by a number', { increase: 1 }, invalidAt('increase')],
+    ['an increase of 0', { increase: { size: '0' } }, invalidAt('increase.size')],
+    ['an increase with a side', { increase: { size: '1', side: 'long' } }, invalidAt('increase.side')],
+    ['an increase with nine decimals', { increase: { size: '0.123456789' } }, tooExact('size', 8, '0.12345679')],
+    ['an increase beyond what the contracts hold', { increase: { size: '1', slippage: '66' } }, invalidAt('slippage')],
+    ['an increase that no wallet can pay', { increase: { size: '10000000000000000000000000000' } }, invalidAt('size')],
+    ['an increase at a leverage with four decimals', { increase: { size: '1', leverage: '1.0001' } }, tooExact('leverage', 3, '1')],
+    ['a withdrawal of null', { withdrawPnl: null }, invalidAt('withdrawPnl')],
+    ['a withdrawal of 0', { withdrawPnl: { amount: '0' } }, invalidAt('withdrawPnl.amount')],
+    ['a withdrawal with seven decimals', { withdrawPnl: { amount: '1.0000001' } }, tooExact('withdrawPnl.amount', 6, '1')],
     ['an unknown action', { collateral: { action: 'take', amount: '1' } }, invalidAt('collateral.action')],
     ['an amount of 0', { collateral: { action: 'add', amount: '0' } }, invalidAt('collateral.amount')],
     ['an amount with seven decimals', { collateral: { action: 'add', amount: '1.0000001' } }, tooExact('collateral.amount', 6, '1')],

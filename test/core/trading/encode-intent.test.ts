@@ -67,6 +67,19 @@ const CASES: readonly [string, Intent, string][] = [
     call('multicall', [[call('updateMaxClosingSlippageP', [4, 1]), call('decreasePositionSize', [4, 5n, 0, PRICE])]]),
   ],
   ['a change of leverage', { kind: 'leverage', tradeIndex: 3, leverage: 5_500n }, call('updateLeverage', [3, 5_500])],
+  [
+    'an increase at the edges of the contract',
+    {
+      kind: 'increase',
+      tradeIndex: 2 ** 32 - 1,
+      collateralDelta: 2n ** 120n - 1n,
+      leverageDelta: 2n ** 24n - 1n,
+      expectedPrice: 2n ** 64n - 1n,
+      slippageP: 65_535n,
+    },
+    call('increasePositionSize', [2 ** 32 - 1, 2n ** 120n - 1n, 2 ** 24 - 1, 2n ** 64n - 1n, 65_535]),
+  ],
+  ['profit withdrawn', { kind: 'withdrawPnl', tradeIndex: 3, amount: 2n ** 120n - 1n }, call('withdrawPositivePnl', [3, 2n ** 120n - 1n])],
   ['a take profit', { kind: 'protect', tradeIndex: 3, tp: PRICE, sl: null }, call('updateTp', [3, PRICE])],
   ['a stop loss that is removed', { kind: 'protect', tradeIndex: 3, tp: null, sl: 0n }, call('updateSl', [3, 0n])],
   [
@@ -103,6 +116,17 @@ describe('an intent', () => {
     const wrapped = wrapFor(AGENT, TRADER, inner);
     expect(wrapped).toBe(call('delegatedTradingAction', [TRADER, inner]));
     expect(keccak256(wrapped)).toBe('0x6790f1f063ea1c5f384ae475cf25f7e5beb6e36aa4e1eb6e5da4d9abfe2ed546');
+  });
+
+  it('keeps the golden bytes of an increase and of a withdrawal', () => {
+    const increase = encodeIntent(
+      { kind: 'increase', tradeIndex: 7, collateralDelta: 50_000_000n, leverageDelta: 10_000n, expectedPrice: PRICE, slippageP: 1_000n },
+      TRADER,
+    );
+    const words = [7n, 50_000_000n, 10_000n, PRICE, 1_000n].map((word) => word.toString(16).padStart(64, '0'));
+    expect(increase).toBe(`0x24058ad3${words.join('')}`);
+    const withdrawal = encodeIntent({ kind: 'withdrawPnl', tradeIndex: 7, amount: 1n }, TRADER);
+    expect(withdrawal).toBe(`0x73c96d13${'7'.padStart(64, '0')}${'1'.padStart(64, '0')}`);
   });
 
   it('of the trader itself is sent bare, however its address is written', () => {

@@ -1,6 +1,6 @@
 import { predictClose, predictDecrease } from '../../../../core/domain/pricing/predict-close.js';
 import { minRemainingCollateral } from '../../../../core/domain/pricing/fees.js';
-import { predictIncrease } from './increase.js';
+import { predictIncrease } from '../../../../core/domain/pricing/predict-increase.js';
 import { collateralAtLeverage, predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
 import { maximum, minimum } from '../../../../core/domain/pricing/units.js';
 import { TRADERS, type Receipt } from './differential-chain.js';

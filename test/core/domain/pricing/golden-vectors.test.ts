@@ -12,7 +12,7 @@ import {
 import { closingImpact } from '../../../../core/domain/pricing/execution-price.js';
 import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
 import { accruedFunding } from '../../../../core/domain/pricing/funding.js';
-import { predictIncrease } from './increase.js';
+import { predictIncrease } from '../../../../core/domain/pricing/predict-increase.js';
 import { collateralAtLeverage } from '../../../../core/domain/pricing/leverage-update.js';
 import { liquidationPriceFromFees, liquidationThresholdP } from '../../../../core/domain/pricing/liquidation.js';
 import { STANDARD_TERMS } from '../../../../core/domain/pricing/market-view.js';

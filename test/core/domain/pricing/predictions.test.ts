@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
 import { effectiveLeverage, predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
-import { predictIncrease } from './increase.js';
+import { predictIncrease } from '../../../../core/domain/pricing/predict-increase.js';
 import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS, type MarketView } from '../../../../core/domain/pricing/market-view.js';
 import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/fees.js';

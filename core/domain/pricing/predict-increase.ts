@@ -1,16 +1,14 @@
-import { divideInteger } from '../../../../core/domain/decimal.js';
-import { maxLeverageOf } from '../../../../core/domain/market.js';
-import { firstReason, type CancelReason } from '../../../../core/domain/order.js';
-import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from '../../../../core/domain/pricing/exposure.js';
-import { effectiveLeverage } from '../../../../core/domain/pricing/leverage-update.js';
-import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from '../../../../core/domain/pricing/execution-price.js';
-import { tradingFee, pnlPercentP, rawPnl } from '../../../../core/domain/pricing/fees.js';
-import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
-import type { StoredTrade, TradeAccount } from '../../../../core/domain/pricing/market-view.js';
-import { positionSizeCollateral } from '../../../../core/domain/pricing/size.js';
-import { E3, multiplyDivideUp } from '../../../../core/domain/pricing/units.js';
-
-/** The contract's increase of a position. The gateway offers none; the sandbox's contract is compared with it. */
+import { divideInteger } from '../decimal.js';
+import { maxLeverageOf } from '../market.js';
+import { firstReason, type CancelReason } from '../order.js';
+import { counterTradeExcess, isWithinExposureLimits, type GroupOpenInterest } from './exposure.js';
+import { effectiveLeverage } from './leverage-update.js';
+import { isWithinSlippage, openingImpact, type PriceContext, type PriceImpact } from './execution-price.js';
+import { tradingFee, pnlPercentP, rawPnl } from './fees.js';
+import { isLiquidatable, liquidationPrice } from './liquidation.js';
+import type { StoredTrade, TradeAccount } from './market-view.js';
+import { positionSizeCollateral } from './size.js';
+import { E3, multiplyDivideUp } from './units.js';
 
 export interface IncreaseRequest {
   readonly trade: StoredTrade;
@@ -72,17 +70,37 @@ function cutDelta({ market, oraclePrice }: PriceContext, request: IncreaseReques
   return { ...asked, collateral: asked.collateral - toReturn, toReturn };
 }
 
+/**
+ * The leverage of an added part (or the leverage added, without collateral) after which the trade has its leverage again. The contract cuts
+ * the sizes of both parts to whole units and then the leverage to three decimals, so the trade's own leverage would often leave it, all of
+ * it, one thousandth lower: then the part gets one thousandth more.
+ */
+export function leverageThatKeeps(trade: Pick<StoredTrade, 'collateralAmount' | 'leverage'>, collateralDelta: bigint): bigint {
+  const { leverage } = trade;
+  return leverageAfter(trade, { collateral: collateralDelta, leverage }) < leverage ? leverage + 1n : leverage;
+}
+
+/** The leverage of a trade with an added part, as the contract computes it. */
+export const leverageAfter = (
+  trade: Pick<StoredTrade, 'collateralAmount' | 'leverage'>,
+  part: { readonly collateral: bigint; readonly leverage: bigint },
+): bigint => {
+  const added = positionSizeCollateral({ collateralAmount: part.collateral, leverage: part.leverage });
+  return ((positionSizeCollateral(trade) + added) * E3) / (trade.collateralAmount + part.collateral);
+};
+
 /** Leverage has three decimals: the size is recomputed from it, so the delta is what truncation left. */
 function resize(trade: StoredTrade, delta: Delta): { collateralAmount: bigint; leverage: bigint; sizeDelta: bigint } {
   const size = positionSizeCollateral(trade);
   const collateralAmount = trade.collateralAmount + delta.collateral;
-  const leverage = delta.isLeverageUpdate ? trade.leverage + delta.leverage : ((size + addedSize(trade, delta)) * E3) / collateralAmount;
+  const leverage = delta.isLeverageUpdate ? trade.leverage + delta.leverage : leverageAfter(trade, delta);
   return { collateralAmount, leverage, sizeDelta: positionSizeCollateral({ collateralAmount, leverage }) - size };
 }
 
 /** Average of the old position at its current value and the added one at its price; the contract rounds it against longs only. */
 function averagePrice(trade: StoredTrade, input: { existingPnl: bigint; sizeDelta: bigint; price: bigint }): bigint {
   const worth = positionSizeCollateral(trade) + (trade.long ? input.existingPnl : -input.existingPnl);
+  if (worth + input.sizeDelta === 0n) return trade.openPrice;
   const numerator = worth * trade.openPrice + input.sizeDelta * input.price;
   return divideInteger(numerator, worth + input.sizeDelta, trade.long ? 'up' : 'down');
 }
