@@ -22,6 +22,7 @@ export interface StoredTrade {
   readonly sl: bigint;
   /** 1e18; 0 for trades from before the contract stored it. */
   readonly positionSizeToken: bigint;
+  readonly isCounterTrade: boolean;
   /** 1e3 percent; 0 = the contract's default. */
   readonly slippageP: number;
 }
@@ -95,6 +96,11 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
     return decodeFunctionResult({ abi: SYMBOL_ABI, functionName: 'symbol', data });
   };
 
+  const readTrade = async (trader: Hex, index: number) => {
+    const data = await ask(encodeFunctionData({ abi, functionName: 'getTrade', args: [trader, index] }));
+    return decodeFunctionResult({ abi, functionName: 'getTrade', data });
+  };
+
   const readCollaterals = async (): Promise<readonly CollateralOnChain[]> => {
     const data = await ask(encodeFunctionData({ abi, functionName: 'getCollaterals' }));
     const rows = decodeFunctionResult({ abi, functionName: 'getCollaterals', data });
@@ -133,20 +139,21 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
       return decodeFunctionResult({ abi, functionName: 'getCollateralPriceUsd', data });
     },
     async trade(trader, index) {
-      const [tradeData, infoData] = await Promise.all([
-        ask(encodeFunctionData({ abi, functionName: 'getTrade', args: [trader, index] })),
+      const [trade, infoData] = await Promise.all([
+        readTrade(trader, index),
         ask(encodeFunctionData({ abi, functionName: 'getTradeInfo', args: [trader, index] })),
       ]);
-      const trade = decodeFunctionResult({ abi, functionName: 'getTrade', data: tradeData });
       const { maxSlippageP } = decodeFunctionResult({ abi, functionName: 'getTradeInfo', data: infoData });
       return trade.isOpen ? { ...trade, slippageP: maxSlippageP } : null;
     },
     async pendingRequest(trader, index) {
       const data = await ask(encodeFunctionData({ abi, functionName: 'getPendingOrders', args: [trader] }));
       const found = decodeFunctionResult({ abi, functionName: 'getPendingOrders', data }).find((pending) => pending.index === index);
-      return found === undefined
-        ? null
-        : { index, pairIndex: found.trade.pairIndex, long: found.trade.long, isOpening: found.orderType === MARKET_OPEN };
+      if (found === undefined) return null;
+      const isOpening = found.orderType === MARKET_OPEN;
+      // A request on a position names nothing of it but its index, also after it was closed.
+      const { pairIndex, long } = isOpening ? found.trade : await readTrade(trader, found.trade.index);
+      return { index, pairIndex, long, isOpening };
     },
     async delegateOf(trader) {
       const data = await ask(encodeFunctionData({ abi, functionName: 'getTradingDelegate', args: [trader] }));

@@ -15,6 +15,7 @@ import {
   type Context,
   type OrderView,
 } from './verify-context.js';
+import { verifyIncrease, verifyWithdrawal } from './verify-increase.js';
 import { NO_REFERRER, requireBlank, type OpenCall } from './verify-open.js';
 import { readLevels, requireClosingSlippage } from './verify-reduce.js';
 import { levelOf, requireLevel, requirePosition, requireResting, storedTrade } from './verify-stored.js';
@@ -117,7 +118,7 @@ function requireChanges(asked: UpdateOrderRequest, trade: StoredTrade, found: Ch
 
 async function verifyReplacement(context: Context, asked: UpdateOrderRequest, old: StoredTrade, { args }: OpenCall): Promise<void> {
   const [trade, slippageP, referrer] = args;
-  requireBlank(context, trade);
+  requireBlank(context, trade, old);
   requireSame('MARKET', 'the new order is of another pair', old.pairIndex, trade.pairIndex);
   requireSame('SIDE', 'the new order has the other side', old.long, trade.long);
   requireSame('TYPE', 'the new order is of another type', old.tradeType, trade.tradeType);
@@ -171,6 +172,17 @@ async function collateralOf({ reader }: Context, { collateralIndex }: StoredTrad
 
 export async function verifyPositionChange(context: Context, asked: WithId<UpdatePositionRequest>, calls: readonly Call[]): Promise<void> {
   const view = await context.position(asked.id);
+  const { increase, withdrawPnl } = asked;
+  if (increase !== undefined || withdrawPnl !== undefined) {
+    const call = only(calls);
+    if (call.functionName !== (increase === undefined ? 'withdrawPositivePnl' : 'increasePositionSize')) throw wrongFunction(call);
+    const trade = await storedTrade(context, call.args[0]);
+    await requirePosition(context, view, trade);
+    const held = { market: view.market, trade, collateral: await collateralOf(context, trade) };
+    if (call.functionName === 'increasePositionSize' && increase !== undefined) return verifyIncrease(context, increase, held, call);
+    if (call.functionName === 'withdrawPositivePnl' && withdrawPnl !== undefined) verifyWithdrawal(withdrawPnl, held, call);
+    return;
+  }
   if (asked.leverage === undefined && asked.collateral === undefined) {
     const { index, tp, sl, slippageP } = readLevels(calls);
     const trade = await storedTrade(context, index);

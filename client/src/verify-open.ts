@@ -1,4 +1,5 @@
 import type { CreateOrderRequest, Hex } from './api.js';
+import type { StoredTrade } from './chain-reader.js';
 import type { Call } from './decode-calls.js';
 import { requireSame } from './errors.js';
 import {
@@ -66,11 +67,20 @@ async function requireOpenPrice(context: Context, { type, market, price }: Creat
   return reference;
 }
 
-/** Fields that the contract fills in itself, and that no order has a use for. */
-export function requireBlank({ trader }: Context, trade: OpenedTrade): void {
+/** Fields that the contract fills in itself, and that no order has a use for. An order in the place of a counter trade's remains one. */
+export function requireBlank(
+  { trader }: Context,
+  trade: OpenedTrade,
+  { isCounterTrade }: Pick<StoredTrade, 'isCounterTrade'> = { isCounterTrade: false },
+): void {
   requireSame('TRADER', 'the trade belongs to another account', trader, trade.user);
   requireSame('FIELD', 'isOpen must be set', true, trade.isOpen);
-  requireSame('FIELD', 'isCounterTrade must not be set', false, trade.isCounterTrade);
+  requireSame(
+    'FIELD',
+    isCounterTrade ? 'isCounterTrade must stay' : 'isCounterTrade must not be set',
+    isCounterTrade,
+    trade.isCounterTrade,
+  );
   requireSame('FIELD', 'index must be 0', 0, trade.index);
   requireSame('FIELD', 'positionSizeToken must be 0', 0n, trade.positionSizeToken);
   requireSame('FIELD', '__placeholder must be 0', 0, trade.__placeholder);

@@ -98,6 +98,8 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
     const asked = complete({ operation, input } as unknown as Asked);
     const bounds = { ...limits, ...given(options.limits) };
     if (asked.operation === 'createOrder' && asked.input.reduceOnly !== true) requireOwnBound(asked.input, bounds);
+    if (asked.operation === 'updatePosition' && asked.input.increase !== undefined)
+      requireOwnBound({ type: 'market', price: asked.input.increase.price }, bounds);
     const call = api[operation] as (input: unknown, options: unknown) => Promise<Operations[typeof operation]['reply']>;
     const [reply, view] = await Promise.all([call(asked.input, { signal: options.signal }), options.expect ?? viewOf(asked)]);
     return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: bounds };

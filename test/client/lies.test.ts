@@ -56,6 +56,8 @@ async function refusal({ signed }: Pick<Lied, 'signed'>, act: () => Promise<unkn
 const opened = (change: Partial<Extract<AnyCall, { functionName: 'openTrade' }>['args'][0]>): Lie =>
   inArgs('openTrade', ([trade, slippage, referrer]) => [{ ...trade, ...change }, slippage, referrer]);
 
+const withoutTransaction: Lie = (_request, reply) => (reply['transaction'] === undefined ? null : { ...reply, transaction: null });
+
 const price = (text: string): bigint => BigInt(text) * 10n ** 10n;
 
 describe('an order that a lying gateway prepares is not signed', () => {
@@ -363,6 +365,47 @@ describe('a change that a lying gateway prepares is not signed', () => {
     expect(await refusal(trader, act({ collateral: { action: 'remove', amount: '10' } }))).toBe('LEVERAGE');
     gateway.lie = inArgs('updateLeverage', ([, leverage]) => [index('other'), leverage]);
     expect(await refusal(trader, act({ leverage: '8' }))).toBe('INDEX');
+  });
+
+  it('of an increase that takes more, at another leverage or price, or of another position', async () => {
+    const act = (increase: { size: string; leverage?: string; price?: string; slippage?: string }) => () =>
+      trader.client.execute('updatePosition', { id: position.id, increase });
+    const changed = (change: readonly [at: 0 | 1 | 2 | 3 | 4, to: bigint | number]): Lie =>
+      inArgs('increasePositionSize', (args) => args.map((arg, at) => (at === change[0] ? change[1] : arg)) as unknown as typeof args);
+    for (const [lie, reason] of [
+      [changed([0, index('other')]), 'INDEX'],
+      [changed([1, 900_000_000n]), 'SIZE'],
+      [changed([1, 0n]), 'SIZE'],
+      [changed([2, 10_002]), 'LEVERAGE'],
+      [changed([3, price('70000')]), 'PRICE'],
+      [changed([4, 5_000]), 'SLIPPAGE'],
+      [inCalls(() => [{ functionName: 'withdrawPositivePnl', args: [0, 1n] }]), 'FUNCTION'],
+      [inCalls((calls) => [...calls, ...calls]), 'CALLS'],
+      [withoutTransaction, 'CALLS'],
+    ] as const) {
+      gateway.lie = lie;
+      expect(await refusal(trader, act({ size: '0.01' }))).toBe(reason);
+    }
+    gateway.lie = changed([2, 5_001]);
+    expect(await refusal(trader, act({ size: '0.01', leverage: '5' }))).toBe('LEVERAGE');
+    gateway.lie = changed([3, price('60001')]);
+    expect(await refusal(trader, act({ size: '0.01', price: '60000' }))).toBe('PRICE');
+  });
+
+  it('of a withdrawal of another amount, or of another position', async () => {
+    const act = (withdrawPnl: { amount?: string }) => () => trader.client.execute('updatePosition', { id: position.id, withdrawPnl });
+    sandbox.controls.prices.jump(0, '63000');
+    try {
+      gateway.lie = inArgs('withdrawPositivePnl', ([at]) => [at, 1n]);
+      expect(await refusal(trader, act({ amount: '5' }))).toBe('AMOUNT');
+      expect(await refusal(trader, act({}))).toBe('AMOUNT');
+      gateway.lie = inArgs('withdrawPositivePnl', ([, amount]) => [index('other'), amount]);
+      expect(await refusal(trader, act({ amount: '5' }))).toBe('INDEX');
+      gateway.lie = withoutTransaction;
+      expect(await refusal(trader, act({ amount: '5' }))).toBe('CALLS');
+    } finally {
+      sandbox.controls.prices.jump(0, '60000');
+    }
   });
 
   it('of a cancellation of another order, or of none', async () => {

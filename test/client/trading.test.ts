@@ -60,6 +60,24 @@ describe('a trader with the client', () => {
     expect(trader.signed()).toBe(7);
   });
 
+  it('adds to a position and takes profit out of it', async () => {
+    const trader = await newClientTrader(sandbox, chain);
+    const { client } = trader;
+    await place(trader, { ...MARKET, leverage: '7.777' });
+    const { id } = await onlyPosition(trader);
+    for (const increase of [{ size: '0.003' }, { size: '0.002', leverage: '5', price: '60000', slippage: '0.8' }])
+      expect(await client.execute('updatePosition', { id, increase })).toMatchObject({ status: 'filled', size: increase.size });
+    try {
+      sandbox.controls.prices.jump(0, '63000');
+      for (const withdrawPnl of [{ amount: '12.5' }, {}])
+        expect(await client.execute('updatePosition', { id, withdrawPnl })).toMatchObject({ status: 'filled', side: 'long', size: '0' });
+      const [{ realizedPnl } = { realizedPnl: '0' }] = (await client.listPositions()).data;
+      expect(Number(realizedPnl)).toBeGreaterThan(40);
+    } finally {
+      sandbox.controls.prices.jump(0, '60000');
+    }
+  });
+
   it('places, changes and cancels a limit order', async () => {
     const trader = await newClientTrader(sandbox, chain);
     const { client } = trader;
@@ -117,6 +135,32 @@ describe('a trader with the client', () => {
       );
       expect(await client.wait(id)).toMatchObject({ status: 'timed_out' });
       expect(await client.execute('cancelOrder', { id })).toMatchObject({ status: 'canceled' });
+    } finally {
+      chain.setOraclePolicy(null, { mode: 'auto', delayMs: 10 });
+    }
+  });
+
+  it.each([
+    ['an increase', { increase: { size: '0.1' } }, '3000'],
+    ['a withdrawal of profit', { withdrawPnl: {} }, '3300'],
+  ])('takes %s back that the oracle did not answer, on any market', async (_what, change, price) => {
+    const trader = await newClientTrader(sandbox, chain);
+    const { client } = trader;
+    sandbox.controls.prices.jump(1, '3000');
+    await place(trader, { ...MARKET, market: 'ETH/USD', size: '0.4' });
+    const { id } = await onlyPosition(trader);
+    sandbox.controls.prices.jump(1, price);
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    try {
+      const { order } = await client.send(await client.prepare('updatePosition', { id, ...change }));
+      const stuck = await eventually(
+        async () => {
+          await chain.mine(50);
+          return client.getOrder({ id: order?.id ?? '' });
+        },
+        ({ status }) => status === 'timed_out',
+      );
+      expect(await client.execute('cancelOrder', { id: stuck.id })).toMatchObject({ status: 'canceled' });
     } finally {
       chain.setOraclePolicy(null, { mode: 'auto', delayMs: 10 });
     }
