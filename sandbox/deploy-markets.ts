@@ -34,13 +34,14 @@ export function depthBands(totalUsd: number): { aboveSlot1: bigint; aboveSlot2: 
   return { aboveSlot1: slot1, aboveSlot2: slot2, belowSlot1: slot1, belowSlot2: slot2 };
 }
 
-const LIQUIDATION = {
+/** The protocol accepts no leverage here above the group's maximum. */
+const liquidationOf = ({ maxLeverage }: { readonly maxLeverage: bigint }) => ({
   maxLiqSpreadP: Number(percent('0.05')),
   startLiqThresholdP: Number(percent('90')),
   endLiqThresholdP: Number(percent('75')),
   startLeverage: 25_000,
-  endLeverage: 60_000,
-};
+  endLeverage: Math.min(60_000, Number(maxLeverage)),
+});
 
 const FUNDING_OFF = {
   skewCoefficientPerYear: 0n,
@@ -86,7 +87,7 @@ function groupCalls(): Hex[] {
     __placeholder: 0n,
   }));
   return [
-    encodeFunctionData({ abi, functionName: 'sandboxSetGroups', args: [groups, groups.map(() => LIQUIDATION)] }),
+    encodeFunctionData({ abi, functionName: 'sandboxSetGroups', args: [groups, groups.map(liquidationOf)] }),
     encodeFunctionData({ abi, functionName: 'sandboxSetFees', args: [fees] }),
   ];
 }

@@ -73,6 +73,25 @@ describe('a deployment', () => {
     expect(await world.read('pairMaxLeverage', [0n])).toBe(150_000n);
   });
 
+  it('has liquidation parameters that the protocol itself accepts, in every group', async () => {
+    const world = await createDiamondWorld();
+    for (const [index, market] of SANDBOX_MARKETS.entries()) {
+      if (market === null) continue;
+      const pair = await world.read('pairs', [BigInt(index)]);
+      const { minLeverage, maxLeverage } = await world.read('groups', [pair.groupIndex]);
+      const params = await world.read('getPairLiquidationParams', [BigInt(index)]);
+      const percent = 10 ** 10;
+      expect(params.maxLiqSpreadP).toBeLessThanOrEqual(percent / 20);
+      expect(params.startLiqThresholdP).toBeLessThanOrEqual(90 * percent);
+      expect(params.endLiqThresholdP).toBeLessThanOrEqual(params.startLiqThresholdP);
+      expect(params.endLiqThresholdP).toBeGreaterThanOrEqual(50 * percent);
+      expect(params.startLeverage).toBeGreaterThanOrEqual(Number(minLeverage));
+      expect(params.startLeverage).toBeLessThanOrEqual(params.endLeverage);
+      expect([market.from, params.endLeverage <= Number(maxLeverage)]).toEqual([market.from, true]);
+      expect(Object.values(params).every((value) => value > 0)).toBe(true);
+    }
+  });
+
   it('ends with its world, of which nothing answers any more', async () => {
     const [world, other] = [await createDiamondWorld(), await createDiamondWorld({ chain: 'base' })];
     expect(await world.now()).toBeGreaterThan(0);
