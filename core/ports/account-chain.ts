@@ -111,7 +111,7 @@ export interface TokenFunds {
 export interface AccountFacts {
   /** In the order of the requested tokens; null for a contract that does not answer like an ERC-20. */
   readonly tokens: readonly (TokenFunds | null)[];
-  /** Share of the undiscounted fee that the trader pays, 1e6; null when the Diamond does not expose it. */
+  /** Share of the undiscounted fee that the trader's next action pays, 1e6; null when the Diamond does not expose it. */
   readonly feeMultiplier: bigint | null;
   readonly referrer: Address | null;
 }

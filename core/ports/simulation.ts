@@ -39,7 +39,7 @@ export interface OpeningTerms {
 export interface UpdateFees {
   /** Governance's share of the fee, 1e3 percent. */
   readonly govFeeP: bigint;
-  /** 1e3: volume tier × staking tier. */
+  /** 1e3: volume tier × staking tier, as the next action settles them. */
   readonly feeMultiplier: bigint;
 }
 

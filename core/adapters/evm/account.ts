@@ -18,7 +18,9 @@ import { changesTrade, collateralInOrders } from '../../domain/collateral-in-ord
 import type { TradeStruct } from '../../domain/diamond-log.js';
 import type { LiquidationParams } from '../../domain/market.js';
 import type { Address } from '../../types.js';
+import { absentWhenReverted } from './absent.js';
 import { diamondAbi } from './diamond-abi.js';
+import { nextFee } from './fee-multiplier.js';
 
 /** Reads of one account. Calls of one turn of the event loop are sent as one batch. */
 
@@ -35,7 +37,7 @@ export async function accountFacts(
   const view = { address: diamond, abi: diamondAbi } as const;
   const [amounts, fee, referrer] = await Promise.all([
     Promise.all(tokens.map((token) => tokenFacts(client, { token, trader, diamond }).catch(absentWhenReverted))),
-    client.readContract({ ...view, functionName: 'calculateFeeAmount', args: [trader, ONE_FEE] }).catch(absentWhenReverted),
+    nextFee(client, diamond, trader, ONE_FEE).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getTraderActiveReferrer', args: [trader] }).catch(absentWhenReverted),
   ]);
   const hasReferrer = referrer !== null && BigInt(referrer) !== 0n;
@@ -47,13 +49,6 @@ export async function referrerOf(client: PublicClient, { diamond }: ChainDefinit
     .readContract({ address: diamond, abi: diamondAbi, functionName: 'getTraderLastReferrer', args: [trader] })
     .catch(absentWhenReverted);
   return referrer === null || BigInt(referrer) === 0n ? null : (referrer.toLowerCase() as Address);
-}
-
-/** A Diamond without the view reverts; a node failure is rethrown. */
-function absentWhenReverted(error: unknown): null {
-  if (error instanceof Error && error.name === 'ContractFunctionExecutionError' && /revert|returned no data/i.test(error.message))
-    return null;
-  throw error;
 }
 
 async function tokenFacts(

@@ -24,6 +24,7 @@ import type {
 } from '../../ports/simulation.js';
 import type { Address, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
+import { nextFee } from './fee-multiplier.js';
 import type { Try } from './try-together.js';
 
 export interface SimulationOptions {
@@ -147,11 +148,11 @@ export async function updateFees(
 ): Promise<UpdateFees | null> {
   const [params, fee] = await Promise.all([
     ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_PARAMS, args: [collateralIndex, pairIndex] }) }).catch(nullWhenReverted),
-    ask(client, { to: diamond, data: encodeFunctionData({ ...FEE_AMOUNT, args: [trader, WHOLE_FEE] }) }).catch(nullWhenReverted),
+    nextFee(client, diamond, trader, WHOLE_FEE).catch(nullWhenReverted),
   ]);
   if (params === null || fee === null) return null;
   const { govFeeP } = decodeFunctionResult({ abi: FEE_PARAMS.abi, data: params });
-  return { govFeeP: BigInt(govFeeP), feeMultiplier: decodeFunctionResult({ abi: FEE_AMOUNT.abi, data: fee }) };
+  return { govFeeP: BigInt(govFeeP), feeMultiplier: fee };
 }
 
 function nullWhenReverted(error: unknown): null {
@@ -166,7 +167,6 @@ const GROUP_OI = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'wit
 const OI_TOKEN = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisAfterV10Token' });
 const OI_BEFORE = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getPairOisBeforeV10Collateral' });
 const FEE_PARAMS = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'getTradeFeeParams' });
-const FEE_AMOUNT = prepareEncodeFunctionData({ abi: diamondAbi, functionName: 'calculateFeeAmount' });
 const BALANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'balanceOf' });
 const ALLOWANCE = prepareEncodeFunctionData({ abi: erc20Abi, functionName: 'allowance' });
 
