@@ -18,6 +18,8 @@ export interface OpenTerms {
   readonly tp: bigint;
   readonly sl: bigint;
   readonly slippageP: bigint;
+  /** An order in the place of a counter trade's, which some other front end placed; absent = no. */
+  readonly isCounterTrade?: boolean;
   /** Becomes the trader's referrer unless the trader has one; absent = none. */
   readonly referrer?: `0x${string}`;
 }

@@ -22,7 +22,7 @@ import {
   type Opening,
   type OrderChanges,
 } from './order-request.js';
-import { describeUnfilled, findOrder, indexOf, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
+import { describeUnfilled, findOrder, indexOf, isCounterTrade, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { requireDelegate } from '../access/agent-status.js';
@@ -50,9 +50,10 @@ export async function amendOrder(
   if (level !== null) return moveLevel(gateway, venue, caller, level, changes);
   const wanted = readChanges(venue, known.order, changes);
   checkScope(caller, wanted);
-  const intent = intentFor(known.order, indexOf(known.orderKey), wanted);
-  if (intent === null) return nothing();
+  const planned = intentFor(known.order, indexOf(known.orderKey), wanted);
+  if (planned === null) return nothing();
   requireTradable(venue, wanted);
+  const intent = await withFlag(venue, known, planned);
   // The minimum collateral applies to new orders only; a resting order keeps its collateral.
   (intent.kind === 'replace' ? checkOpening : checkLevels)(wanted, caller.trader, intent);
   const takes = { collateral: wanted.collateral, amount: wanted.terms.collateralAmount - known.order.collateralAmount };
@@ -105,6 +106,10 @@ function intentFor(order: Order, tradeIndex: number, { terms, storedSl }: Openin
   if (price === order.price && tp === order.tp && storedSl === order.sl && slippageP === order.slippageP) return null;
   return { kind: 'amend', tradeIndex, price, tp, sl, slippageP };
 }
+
+/** The contract keeps the flag of a counter trade in a change in place; a new order in its place has to carry it. */
+const withFlag = async (venue: Venue, known: KnownOrder, intent: AmendIntent | ReplaceIntent): Promise<AmendIntent | ReplaceIntent> =>
+  intent.kind === 'replace' && (await isCounterTrade(venue, known)) ? { ...intent, by: { ...intent.by, isCounterTrade: true } } : intent;
 
 function orderWanted(order: Order, { terms, sizeBase, sizeCollateral, storedSl }: Opening): Order {
   const { price, tp, slippageP, collateralAmount } = terms;

@@ -108,7 +108,7 @@ function open(terms: OpenTerms, trader: Address): DiamondCall {
     openPrice: terms.price,
     tp,
     sl,
-    isCounterTrade: false,
+    isCounterTrade: terms.isCounterTrade ?? false,
     positionSizeToken: 0n,
     __placeholder: 0,
   };

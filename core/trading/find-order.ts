@@ -3,6 +3,7 @@ import { describeOrder, type Order } from '../account/describe-order.js';
 import type { OrderKey } from '../domain/chain-event.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
+import { fromNode } from '../ports/chain.js';
 import type { Hex } from '../types.js';
 import type { KnownOrder } from '../ports/stores/orders.js';
 import type { PreparedTransaction } from './prepare-transaction.js';
@@ -42,6 +43,13 @@ export function notModifiable(venue: Venue, { id, order }: Pick<KnownOrder, 'id'
 
 /** The number in an order key: the slot of a resting order, or the index of a request. */
 export const indexOf = (orderKey: OrderKey): number => Number(orderKey.slice(orderKey.indexOf(':') + 1));
+
+/** Whether a resting order asks for a counter trade's terms. None that is prepared here does, so the chain is asked about others only. */
+export async function isCounterTrade(venue: Venue, { agent, order, orderKey }: KnownOrder): Promise<boolean> {
+  if (agent !== null || orderKey === null) return false;
+  const [found] = await fromNode(venue.chain.trades([{ trader: order.trader, tradeIndex: indexOf(orderKey) }], null));
+  return found?.trade.isCounterTrade === true;
+}
 
 /** Whether a transaction contains calldata prepared for the order, current or from before a renewal. */
 export function carries({ transaction, formerData }: KnownOrder, input: Hex): boolean {

@@ -9,6 +9,7 @@ import { order, postExchange, signL1 } from '../harness/hyperliquid/exchange.js'
 import { answersWhenKnown } from '../harness/venue/answer-hold.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { sharedVenue } from '../harness/venue/shared-venue.js';
+import { operatorOf } from '../harness/venue/operator.js';
 import { venueDatabase } from '../harness/venue/venue-database.js';
 
 const BTC = 0;
@@ -137,6 +138,19 @@ const openOf = async (bot: Bot) => {
 };
 
 describe('of several who want the same order, one gets it:', () => {
+  it('leaves a counter trade, which was placed elsewhere, as it is, and says so', async () => {
+    await operatorOf(chain).control('sandboxSetCounterTrade', [BTC, 20_000, 500]);
+    const bot = await newBot();
+    await bot.trader.open({ tradeType: 1, openPrice: units(50_000), isCounterTrade: true });
+    const [known] = await eventually(
+      () => sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address),
+      (live) => live.length === 1,
+    );
+    const answer = await bot.send(modify(Number(known?.id), rest('0.1', { p: '49000' })));
+    expect(JSON.stringify(answer)).toContain('The order is a counter trade, which was placed elsewhere');
+    expect(await bot.trader.trades()).toMatchObject([{ isCounterTrade: true, openPrice: units(50_000) }]);
+  });
+
   it('a change sent twice is made once', async () => {
     const bot = await newBot();
     const oid = await resting(bot);

@@ -101,6 +101,33 @@ describe('PATCH /orders/{id} of a resting order', () => {
     await viewEqualsChain();
   });
 
+  it('leaves a counter trade, which another front end placed, the terms of one', async () => {
+    await operator.control('sandboxSetCounterTrade', [0, 20_000, 500]);
+    const own = await newAgentTrader(sandbox, chain);
+    await own.trader.open({ tradeType: 1, openPrice: 50_000n * 10n ** 10n, isCounterTrade: true });
+    const [order] = await eventually(
+      () => own.openOrders(),
+      (found) => found.length === 1,
+    );
+    const id = idOf(order ?? {});
+    for (const [body, isReplaced] of [
+      [{ price: '51000' }, true],
+      [{ size: '0.03' }, true],
+      [{ sl: '49000' }, false],
+    ] as const) {
+      const [before] = await own.trader.trades();
+      await own.send(prepared(await own.update(id, body)));
+      const [after] = await own.trader.trades();
+      expect([after?.isCounterTrade, after?.index !== before?.index]).toEqual([true, isReplaced]);
+      const [[field, value] = ['', '']] = Object.entries(body);
+      await eventually(
+        () => own.order(id),
+        (found) => found[field] === value,
+      );
+    }
+    await viewEqualsChain(own);
+  });
+
   it('works on an order placed elsewhere', async () => {
     await agent.trader.open({ tradeType: 2, openPrice: 65_000n * 10n ** 10n });
     const [order] = await eventually(

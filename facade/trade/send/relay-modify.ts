@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
-import { indexOf, isReverted, overtakenBy } from '../../../core/trading/find-order.js';
+import { indexOf, isCounterTrade, isReverted, overtakenBy } from '../../../core/trading/find-order.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
 import { changeChild } from './change-child.js';
 import { exchangeFacts } from '../plan/exchange-facts.js';
@@ -67,6 +67,7 @@ export async function relayModify(
   const [child] = target.children ?? [];
   if (child !== undefined) return changeChild(gateway, venue, caller, action, { child, item, end });
   const resting = restingOrder(target);
+  if (resting !== null && (await isCounterTrade(venue, resting.known))) return unsupported(COUNTER_TRADE);
   const facts = await exchangeFacts(gateway, venue, caller);
   const [plan] = planItems(venue, facts, [item]);
   // If the new order cannot be placed, the old one stays.
@@ -139,13 +140,16 @@ const hasCloidOf = ({ record }: Target, { cloid }: ExchangeItem): boolean => clo
 const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
 
 /** The single resting order behind the target, with its slot. */
-function restingOrder({ orders, protections }: Target): Pick<Replacement, 'replaced' | 'instead'> | null {
+function restingOrder({
+  orders,
+  protections,
+}: Target): (Pick<Replacement, 'replaced' | 'instead'> & { readonly known: KnownOrder }) | null {
   // An order that missed its price and rests now is accompanied by the rejected one.
   const [only, ...others] = orders.filter(({ order }) => order.status !== 'rejected' && order.status !== 'expired');
   if (!only || others.length > 0 || protections.length > 0) return null;
   if (only.order.status !== 'open' || only.orderKey === null) return null;
   const { collateralIndex, collateralAmount } = only.order;
-  return { replaced: only.id, instead: { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount } };
+  return { known: only, replaced: only.id, instead: { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount } };
 }
 
 function overwrites({ translation }: Plan, { orders, protections }: Target): boolean {
@@ -209,6 +213,8 @@ async function replaceInOne(
   }
 }
 
+/** A new order in its place would lose the terms, and no action that a bot signs can ask for them. */
+const COUNTER_TRADE = 'The order is a counter trade, which was placed elsewhere: change it there, or cancel it and place another.';
 const STANDS = 'The contracts refused the change, and the order stands as it was.';
 
 interface RefusedChange {
