@@ -1,3 +1,5 @@
+import { encodeFunctionData } from 'viem';
+import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
 import type { Intent, OpenTerms } from '../../core/domain/intent.js';
 import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
 import type { Address, Hex } from '../../core/types.js';
@@ -62,6 +64,33 @@ describe("the operator's rules, before a signature", () => {
     expect(await askedAbout(close, 'flatten', 'scheduled-cancel')).toBeNull();
     expect(await askedAbout({ kind: 'withdraw', tradeIndex: 1 }, 'cancel', 'scheduled-cancel')).toBeNull();
     expect(await askedAbout({ kind: 'reclaim', requestIndex: 1 }, 'cancel', 'reclaim')).toBeNull();
+  });
+});
+
+describe('a call that no action of a bot means', () => {
+  const increase = {
+    kind: 'increase',
+    tradeIndex: 1,
+    collateralDelta: 5n,
+    leverageDelta: 1_000n,
+    expectedPrice: 1n,
+    slippageP: 1n,
+  } as const;
+  const withdrawal = { kind: 'withdrawPnl', tradeIndex: 1, amount: 5n } as const;
+  const purposes: readonly RelayPurpose[] = ['action', 'scheduled-cancel', 'reclaim'];
+  const multicall = (calls: readonly Hex[]): Hex => encodeFunctionData({ abi: diamondAbi, functionName: 'multicall', args: [calls] });
+
+  it.each([increase, withdrawal])('is not signed, whatever the rows say it was derived from: $kind', async (intent) => {
+    const bare = encodeIntent(intent, TRADER);
+    for (const inner of [bare, multicall([encodeIntent({ kind: 'withdraw', tradeIndex: 1 }, TRADER), bare])])
+      for (const purpose of purposes) {
+        const job = { chain: ACTION.chain, wallet: WALLET, trader: TRADER, purpose, gas: 1n, context: { kind: 'order' } };
+        const refusal = await refusalOf({ ...job, data: wrapFor(WALLET, TRADER, inner) } as unknown as RelayJob, ACTION, {
+          maxGas: 2n,
+          reencode: () => Promise.resolve<readonly Hex[]>([inner]),
+        });
+        expect(refusal).toEqual({ reason: 'policy', note: 'it calls something that is not on the list' });
+      }
   });
 });
 

@@ -1,6 +1,7 @@
 import { predictClose, predictDecrease } from '../../../../core/domain/pricing/predict-close.js';
 import { minRemainingCollateral } from '../../../../core/domain/pricing/fees.js';
 import { predictIncrease } from '../../../../core/domain/pricing/predict-increase.js';
+import { predictWithdrawal } from '../../../../core/domain/pricing/predict-withdrawal.js';
 import { collateralAtLeverage, predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
 import { maximum, minimum } from '../../../../core/domain/pricing/units.js';
 import { TRADERS, type Receipt } from './differential-chain.js';
@@ -55,6 +56,7 @@ export async function adjust(round: Round, action: ActionPlan): Promise<void> {
   if (action.kind === 'close') return close(round, action, target);
   if (action.kind === 'increase') return before.trade.contractsVersion < 2 ? undefined : increase(round, action, target);
   if (action.kind === 'decrease') return decrease(round, action, target);
+  if (action.kind === 'withdraw') return withdraw(round, action, target);
   return leverage(round, action, target);
 }
 
@@ -179,5 +181,23 @@ async function leverage(round: Round, action: ActionPlan, target: Target): Promi
       govFeeCollateral: prediction.govFee,
       newEffectiveLeverage: prediction.newEffectiveLeverage ?? 0n,
     },
+  });
+}
+
+async function withdraw(round: Round, action: ActionPlan, target: Target): Promise<void> {
+  // A part of the collateral, or more than any profit.
+  const amount = action.isLeverageUpdate ? 2n ** 120n - 1n : maximum((target.before.trade.collateralAmount * action.share) / 1000n, 1n);
+  const result = await onTrade(round, action, target, { name: 'withdrawPositivePnl', args: [amount] }, (at, state) =>
+    predictWithdrawal(at.context, { trade: state.trade, account: accountIn(at, state), amount, govFeeP: round.plan.govFeeP }),
+  );
+  if (!result) return;
+  const { impact, pnlP, withdrawable, paid } = result.prediction;
+  count(round, `withdraw ${paid === 0n ? 'nothing' : paid < amount ? 'all' : 'a part'}`);
+  compare(round, 'TradePositivePnlWithdrawn', find(result.receipt, 'TradePositivePnlWithdrawn')?.args ?? {}, {
+    priceImpact: impactFields(impact),
+    pnlPercent: pnlP,
+    withdrawablePositivePnlCollateral: withdrawable,
+    pnlInputCollateral: amount,
+    pnlWithdrawnCollateral: paid,
   });
 }

@@ -55,7 +55,7 @@ const liquidation = fc
 export const UPHEAVALS = ['leverage', 'depth', 'funding'] as const;
 export type Upheaval = (typeof UPHEAVALS)[number];
 
-export const ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage'] as const;
+export const ACTIONS = ['open', 'close', 'increase', 'decrease', 'leverage', 'withdraw'] as const;
 
 const action = fc.record({
   kind: fc.constantFrom('open', 'open', ...ACTIONS),

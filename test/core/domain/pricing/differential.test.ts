@@ -26,6 +26,7 @@ const OUTCOMES = [
   ...['NONE', 'LIQ_REACHED', 'SLIPPAGE'].flatMap((reason) => [`decrease ${reason}`, `decrease ${reason} by leverage`]),
   'decrease WRONG_TRADE',
   ...['NONE', 'LIQ_REACHED', 'MAX_LEVERAGE'].map((reason) => `leverage ${reason}`),
+  ...['nothing', 'a part', 'all'].map((paid) => `withdraw ${paid}`),
 ];
 
 async function play(plan: RoundPlan, label: string, tally: Tally): Promise<void> {

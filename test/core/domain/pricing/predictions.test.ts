@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { predictDecrease, scaleRealized } from '../../../../core/domain/pricing/predict-close.js';
 import { effectiveLeverage, predictLeverageUpdate } from '../../../../core/domain/pricing/leverage-update.js';
-import { predictIncrease } from '../../../../core/domain/pricing/predict-increase.js';
+import { leverageAfter, leverageThatKeeps, predictIncrease } from '../../../../core/domain/pricing/predict-increase.js';
 import { isLiquidatable, liquidationPrice } from '../../../../core/domain/pricing/liquidation.js';
 import { marketView, STANDARD_TERMS, type MarketView } from '../../../../core/domain/pricing/market-view.js';
 import { clampStopLoss, pnlPercentP, tradeValue } from '../../../../core/domain/pricing/fees.js';
@@ -165,6 +165,18 @@ describe('a predicted increase', () => {
         },
       ),
       { seed: SEED, numRuns: 800 },
+    );
+  });
+
+  it('leaves the trade its leverage, to the thousandth, where the part is to have the same', () => {
+    fc.assert(
+      fc.property(magnitude(6, 13), fc.bigInt({ min: 100n, max: 500_000n }), magnitude(4, 13), (collateralAmount, leverage, added) => {
+        const existing = storedTrade({ collateralAmount, leverage });
+        const part = { collateral: added, leverage: leverageThatKeeps(existing, added) };
+        expect([leverage, leverage + 1n]).toContain(part.leverage);
+        if (added < collateralAmount) expect(leverageAfter(existing, part)).toBe(leverage);
+      }),
+      { seed: SEED, numRuns: 2_000 },
     );
   });
 
