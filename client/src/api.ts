@@ -469,6 +469,35 @@ export interface PreparedTransaction {
   readonly expiresAt: number;
 }
 
+export interface QuoteRequest {
+  /** Quotes an addition to this position of the signing trader: `size` and, if wanted, `leverage`, `price` and `slippage`, as `increase` of PATCH takes them. */
+  readonly position?: string | undefined;
+  /** Base and quote with `/` or `-` between them, in any letter case. */
+  readonly market?: string | undefined;
+  readonly side?: 'long' | 'short' | undefined;
+  readonly type?: 'market' | 'limit' | 'stop' | undefined;
+  /** Base units. */
+  readonly size: Decimal;
+  /** Required unless `reduceOnly`, which keeps the leverage of the position. */
+  readonly leverage?: Decimal | undefined;
+  /** Required for limit and stop: the trigger. For market the price expected, from which the slippage is counted; the mark price when absent. */
+  readonly price?: Decimal | undefined;
+  /** Symbol; USDC where it is listed, else the only active one. */
+  readonly collateral?: string | undefined;
+  /** Stop loss. The contracts clamp it; the answer shows what they will store. `"0"` = none. */
+  readonly sl?: Decimal | undefined;
+  /** Take profit. `"0"` = none. */
+  readonly tp?: Decimal | undefined;
+  /** Never opens anything. A market order closes the oldest opposite position of the market and collateral, or a part of it, and then the next. Each position is an order of its own, because the contracts answer each by itself: `order` is that of the oldest, `others` are the rest, and one transaction makes all of them. A limit or stop closes the whole of one: it becomes its take profit or stop loss, in the place of what was there, and rests until it is hit, moved, canceled or replaced, or the position is closed otherwise. Of positions of the same size each gets its own, the oldest first. */
+  readonly reduceOnly?: boolean | undefined;
+  /** Percent; 1 when absent, for `reduceOnly` what the position has stored. */
+  readonly slippage?: Decimal | undefined;
+  /** Names the order for its trader: a repeated request is the same order. */
+  readonly clientId?: string | undefined;
+  /** Becomes the referrer of a trader who has none; the contracts keep the first, and ignore one that the protocol has not whitelisted. `nativeReferrer` of the chain when absent; the zero address = none. */
+  readonly referrer?: Hex | undefined;
+}
+
 export interface Quote {
   readonly market: string;
   readonly side: 'long' | 'short';
@@ -532,6 +561,8 @@ export interface Quote {
     /** What the scope of the agent has against it. */
     readonly scope: readonly { readonly code: string; readonly message: string }[];
   } | null;
+  /** Where a position was named: as it will read once the addition is executed. */
+  readonly position: Position | null;
   readonly timestamp: number;
 }
 
@@ -894,8 +925,8 @@ export interface Operations {
   readonly getOrder: { readonly input: { readonly id: string }; readonly reply: Order };
   /** Prepares an order: checked, tried on the chain, stored, and answered with the transaction to sign and broadcast. */
   readonly createOrder: { readonly input: CreateOrderRequest; readonly reply: PreparedOrder };
-  /** What an order would get now: price, impact, fees, liquidation, remaining exposure, and why it would be refused. Signed, also for this trader. */
-  readonly quoteOrder: { readonly input: CreateOrderRequest; readonly reply: Quote };
+  /** What an order would get now: price, impact, fees, liquidation, remaining exposure, and why it would be refused. Signed, also for this trader. With `position`, which has to be signed, what an addition to it would get. */
+  readonly quoteOrder: { readonly input: QuoteRequest; readonly reply: Quote };
   /** Everything that happened to orders, fills, positions and agents of the account, oldest first. Cursors rise by one; a client that passes the last cursor seen as `after` misses nothing and gets nothing twice. */
   readonly listEvents: {
     readonly input: {

@@ -59,6 +59,8 @@ export interface Increase {
   /** 1e18, as requested. */
   readonly sizeBase: bigint;
   readonly sizeCollateral: bigint;
+  /** 1e10; the price that the size was converted at. */
+  readonly sizedAt: bigint;
   /** As requested; that of the intent may be a thousandth higher. */
   readonly leverage: bigint;
   /** Of the whole position afterwards. */
@@ -88,6 +90,7 @@ export async function prepareIncrease(
   request: IncreaseRequest,
 ): Promise<{ readonly position: Position; readonly checked: CheckedOrder }> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
+    requireOpenSession(venue, figures);
     const increase = planIncrease(venue, figures, request);
     checkIncreaseScope(caller, increase);
     const { intent, collateral, sizeCollateral } = increase;
@@ -115,6 +118,13 @@ export async function prepareIncrease(
   };
 }
 
+/** Checked before the figures: a closed market may have no price. */
+function requireOpenSession(venue: Venue, figures: PositionFigures): void {
+  const pair = venue.feed.config().pairs[figures.pairIndex];
+  if (!pair) throw undescribed(venue, figures);
+  requireSession(venue, { pair, symbol: symbolOf(pair) }, 'market');
+}
+
 /** The contract takes collateral, so the size is converted at the mark; a named price only bounds the execution. */
 export function planIncrease(venue: Venue, figures: PositionFigures, request: IncreaseRequest): Increase {
   const config = venue.feed.config();
@@ -123,8 +133,6 @@ export function planIncrease(venue: Venue, figures: PositionFigures, request: In
   const collateral = config.collaterals.find(({ index }) => index === figures.collateralIndex);
   if (!pair || !view || !collateral) throw undescribed(venue, figures);
   const symbol = symbolOf(pair);
-  // Checked before the figures: a closed market may have no price.
-  requireSession(venue, { pair, symbol }, 'market');
   const leverage = request.leverage === undefined ? figures.leverage : exactUnits('leverage', request.leverage, LEVERAGE_DECIMALS);
   if (leverage > MAX_LEVERAGE) throw outOfRange(venue, figures, leverage);
   const sizeBase = baseUnits(request.size);
@@ -140,6 +148,7 @@ export function planIncrease(venue: Venue, figures: PositionFigures, request: In
     symbol,
     collateral,
     sizeBase,
+    sizedAt: mark,
     leverage,
     leverageAfter: after,
     sizeCollateral: positionSizeCollateral({ collateralAmount: collateralDelta, leverage: leverageDelta }),
@@ -171,10 +180,13 @@ export const addedUsd = ({ sizeCollateral, collateral }: Pick<Increase, 'sizeCol
 /** The contract adds only to positions that it opened since v10: older ones hold no tokens and pay no funding. */
 function refuseOldTrade(error: unknown): never {
   if (!isReverted(error) || error.details.errorName !== 'NotAuthorized') throw error;
-  throw new GatewayError('UNSUPPORTED', {
+  throw tooOld();
+}
+
+export const tooOld = (): GatewayError =>
+  new GatewayError('UNSUPPORTED', {
     reason: 'The contracts add nothing to a position from before v10: open another one beside it, or close it and open it again.',
   });
-}
 
 interface IncreaseFacts {
   /** null where this Diamond does not provide them. */
@@ -245,7 +257,7 @@ function refuse(
 }
 
 /** Leverage has three decimals: what adds less than the last of them would be cut off all of the position. */
-function belowStep(held: bigint, collateral: Collateral, { collateralDelta, leverageDelta }: IncreaseIntent): GatewayError {
+export function belowStep(held: bigint, collateral: Collateral, { collateralDelta, leverageDelta }: IncreaseIntent): GatewayError {
   const usd = (amount: bigint): string => formatDecimal(round(decimal(collateralToUsd(amount, collateral), 18), USD_DECIMALS, 'up'));
   const minimum = (held + collateralDelta) / leverageDelta + 1n;
   return new GatewayError('SIZE_BELOW_MINIMUM', { collateralUsd: usd(collateralDelta), minCollateralUsd: usd(minimum) });

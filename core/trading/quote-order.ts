@@ -26,14 +26,17 @@ import { openingFacts } from '../caching/opening-reads.js';
 import type { OpeningFacts } from '../ports/simulation.js';
 import { wouldRevert } from './refuse-revert.js';
 import { baseSizeForCollateral } from '../domain/pricing/size.js';
-import type { Session } from '../domain/market.js';
+import type { OpenTerms } from '../domain/intent.js';
+import type { Collateral, Session } from '../domain/market.js';
+import type { Position } from '../account/list-positions.js';
+import type { AccountFacts } from '../ports/account-chain.js';
 import { tradingFee } from '../domain/pricing/fees.js';
 import { STANDARD_TERMS } from '../domain/pricing/market-view.js';
-import { worstPrice } from '../domain/pricing/execution-price.js';
+import { worstPrice, type PriceImpact } from '../domain/pricing/execution-price.js';
 
 const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 /** `AccountFacts.feeMultiplier` is 1e6, the pricing's 1e3. */
-const FEE_SCALE = 1000n;
+export const FEE_SCALE = 1000n;
 
 /**
  * Quotes an opening at the current state. Without a caller only the feed is used and the node is not called. With a caller the trader's own
@@ -51,7 +54,7 @@ export async function quoteOrder(gateway: Gateway, venue: Venue, caller: AgentCa
     { ...opening, view: viewAt(opening, own?.facts ?? null) },
     {
       outcome,
-      reason: refusedBy(venue, opening, outcome),
+      reason: refusedBy(venue, opening.terms, outcome),
       account: own?.account ?? null,
       feeMultiplier: own?.feeMultiplier,
     },
@@ -69,36 +72,49 @@ async function askAccount(gateway: Gateway, venue: Venue, caller: AgentCaller, o
   const [facts, own, scope] = await Promise.all([
     fromNode(venue.chain.accountFacts(caller.trader, [collateral.address])),
     fromNode(openingFacts(venue, caller.trader, { ...terms, positionSizeCollateral: opening.sizeCollateral })),
-    scopeVerdicts(gateway, venue, caller, opening),
+    scopeVerdicts(gateway, venue, caller, { usd: notionalUsd(opening), check: (asked) => checkScope(asked, opening) }),
   ]);
-  const token = facts.tokens[0] ?? { balance: 0n, allowance: 0n };
-  const units = (amount: bigint): Decimal => decimal(amount, collateral.decimals);
-  const account = {
-    balance: units(token.balance),
-    allowance: units(token.allowance),
-    isFunded: token.balance >= terms.collateralAmount && token.allowance >= terms.collateralAmount,
-    feeTierMultiplier: facts.feeMultiplier === null ? null : decimal(facts.feeMultiplier, 6),
-    scope,
-  };
+  const account = describeAccount(facts, { collateral, needed: terms.collateralAmount, scope });
   return { account, facts: own, ...(facts.feeMultiplier === null ? {} : { feeMultiplier: facts.feeMultiplier / FEE_SCALE }) };
 }
 
-/** All scope violations, with the same errors as createOrder. */
-async function scopeVerdicts(gateway: Gateway, venue: Venue, caller: AgentCaller, opening: Opening): Promise<QuoteAccount['scope']> {
+/** Whether the wallet has what is needed, and what the scope has against it. */
+export function describeAccount(
+  facts: AccountFacts,
+  { collateral, needed, scope }: { readonly collateral: Collateral; readonly needed: bigint; readonly scope: QuoteAccount['scope'] },
+): QuoteAccount {
+  const token = facts.tokens[0] ?? { balance: 0n, allowance: 0n };
+  const units = (amount: bigint): Decimal => decimal(amount, collateral.decimals);
+  return {
+    balance: units(token.balance),
+    allowance: units(token.allowance),
+    isFunded: token.balance >= needed && token.allowance >= needed,
+    feeTierMultiplier: facts.feeMultiplier === null ? null : decimal(facts.feeMultiplier, 6),
+    scope,
+  };
+}
+
+/** All scope violations, with the same errors as the write. */
+export async function scopeVerdicts(
+  gateway: Gateway,
+  venue: Venue,
+  caller: AgentCaller,
+  { usd, check: checkWith }: { readonly usd: Decimal; readonly check: (caller: AgentCaller) => void },
+): Promise<QuoteAccount['scope']> {
   const { agent, trader, scope } = caller;
   const verdicts: GatewayError[] = [];
   if (scope.permissions !== 'trade') verdicts.push(new GatewayError('SCOPE_READ_ONLY', { agent }));
-  for (const check of [
+  for (const part of [
     { ...scope, maxLeverage: null },
     { ...scope, markets: 'all' as const },
   ]) {
-    const verdict = refusalIn(() => checkScope({ ...caller, scope: check }, opening));
+    const verdict = refusalIn(() => checkWith({ ...caller, scope: part }));
     if (verdict !== null) verdicts.push(verdict);
   }
   const { dailySpendCapUsd: cap } = scope;
   if (cap !== null) {
     const account = { chain: venue.definition.slug, agent, trader, day: utcDay(venue.clock.now()) };
-    const [spent, usd] = [await gateway.store.spend.spent(account), notionalUsd(opening)];
+    const spent = await gateway.store.spend.spent(account);
     if (!isWithinCap(cap, spent, usd)) verdicts.push(capExceeded(cap, spent, usd));
   }
   return verdicts.map(({ code, message }) => ({ code, message }));
@@ -128,15 +144,19 @@ function predict(venue: Venue, opening: Opening, own: Own | null): OpenOutcome {
 }
 
 /** A closed or paused market comes first, because the oracle does not answer then. */
-function refusedBy({ feed, clock }: Venue, { pair, config, terms }: Opening, outcome: OpenOutcome): OrderReason | null {
-  const session = feed.session(pair.index, clock.now());
-  if (config.tradingState === 'paused' || session === 'close_only') return 'PAUSED';
-  if (session === 'disabled' || (session === 'closed' && terms.type === 'market')) return 'MARKET_CLOSED';
+export function refusedBy(
+  { feed, clock }: Venue,
+  { pairIndex, type }: Pick<OpenTerms, 'pairIndex' | 'type'>,
+  outcome: Pick<OpenOutcome, 'cancelReason'>,
+): OrderReason | null {
+  const session = feed.session(pairIndex, clock.now());
+  if (feed.config().tradingState === 'paused' || session === 'close_only') return 'PAUSED';
+  if (session === 'disabled' || (session === 'closed' && type === 'market')) return 'MARKET_CLOSED';
   return reasonOf(outcome);
 }
 
 /** The predicted result of an order, in decimal units. */
-interface Quote {
+export interface Quote {
   market: string;
   side: 'long' | 'short';
   type: OrderType;
@@ -157,10 +177,12 @@ interface Quote {
   exposureRoom: Decimal;
   reason: OrderReason | null;
   account: QuoteAccount | null;
+  /** Of an increase: the position as it will be. */
+  position: Position | null;
   timestamp: number;
 }
 
-interface QuoteAccount {
+export interface QuoteAccount {
   balance: Decimal;
   allowance: Decimal;
   isFunded: boolean;
@@ -168,6 +190,13 @@ interface QuoteAccount {
   feeTierMultiplier: Decimal | null;
   scope: { code: string; message: string }[];
 }
+
+export const describeImpact = (impact: PriceImpact): Quote['impact'] => ({
+  spreadPercent: percent(impact.fixedSpreadP),
+  volumePercent: percent(impact.volumeImpactP),
+  skewPercent: percent(impact.skewImpactP),
+  totalPercent: percent(impact.totalImpactP),
+});
 
 interface Quoted {
   readonly outcome: OpenOutcome;
@@ -179,7 +208,7 @@ interface Quoted {
 
 /** `…P` figures: 1e10 percent; as a fraction two more. */
 const PERCENT_SCALE = 10;
-const FRACTION_SCALE = 12;
+export const FRACTION_SCALE = 12;
 
 const price = (units: bigint): Decimal => decimal(units, PRICE_DECIMALS);
 const percent = (units: bigint): Decimal => decimal(units, PERCENT_SCALE);
@@ -209,12 +238,7 @@ function describeQuote(venue: Venue, opening: AskedOpening, { outcome, reason, a
     price: price(terms.price),
     expectedPrice: price(impact.priceAfterImpact),
     worstPrice: price(worstPrice({ expectedPrice: terms.price, maxSlippageP: terms.slippageP, long, open: true })),
-    impact: {
-      spreadPercent: percent(impact.fixedSpreadP),
-      volumePercent: percent(impact.volumeImpactP),
-      skewPercent: percent(impact.skewImpactP),
-      totalPercent: percent(impact.totalImpactP),
-    },
+    impact: describeImpact(impact),
     fees: {
       open: amount(outcome.openingFee),
       close: amount(tradingFee({ market: view, positionSizeCollateral, isCounterTrade: false, feeMultiplier: multiplier })),
@@ -227,6 +251,7 @@ function describeQuote(venue: Venue, opening: AskedOpening, { outcome, reason, a
     exposureRoom: amount(exposureRoom({ market: view, long, price: oraclePrice })),
     reason,
     account,
+    position: null,
     timestamp: venue.clock.now(),
   };
 }

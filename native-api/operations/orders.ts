@@ -1,5 +1,6 @@
 import { forDelegate } from '../../core/trading/prepare-transaction.js';
 import { createOrder } from '../../core/trading/create-order.js';
+import { quoteIncrease } from '../../core/trading/quote-increase.js';
 import { quoteOrder } from '../../core/trading/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';
 import {
@@ -10,6 +11,8 @@ import {
   PreparedPosition,
   ProofPath,
   Quote,
+  QuoteRequest,
+  quotedOf,
   RelayProof,
   SubmitOrderBody,
   UpdateOrderRequest,
@@ -62,8 +65,8 @@ export const orderOperations: readonly Operation[] = [
     path: '/quote',
     auth: 'optional',
     summary:
-      'What an order would get now: price, impact, fees, liquidation, remaining exposure, and why it would be refused. Signed, also for this trader.',
-    body: CreateOrderRequest,
+      'What an order would get now: price, impact, fees, liquidation, remaining exposure, and why it would be refused. Signed, also for this trader. With `position`, which has to be signed, what an addition to it would get.',
+    body: QuoteRequest,
     reply: Quote,
     errors: [
       'MARKET_NOT_FOUND',
@@ -71,10 +74,14 @@ export const orderOperations: readonly Operation[] = [
       'PRECISION_ERROR',
       'LEVERAGE_OUT_OF_RANGE',
       'SIZE_BELOW_MINIMUM',
+      'POSITION_NOT_FOUND',
       'SIMULATION_REVERTED',
       'UNSUPPORTED',
     ],
-    handle: ({ gateway, venue, caller, body }) => quoteOrder(gateway, venue, caller, body),
+    handle({ gateway, venue, caller, body }) {
+      const quoted = quotedOf(body);
+      return 'order' in quoted ? quoteOrder(gateway, venue, caller, quoted.order) : quoteIncrease(gateway, venue, caller, quoted.increase);
+    },
   }),
 ];
 

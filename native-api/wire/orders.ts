@@ -7,6 +7,8 @@ import { Id, Order, Position, TxHash } from './account.js';
 import { MarketSymbol } from './markets.js';
 import type { Hex } from '../../core/types.js';
 import { RELAY_PURPOSES, RELAY_STATES } from '../../core/ports/stores/relay.js';
+import type { OrderRequest } from '../../core/trading/order-request.js';
+import type { PositionQuoteRequest } from '../../core/trading/quote-increase.js';
 import type { PositionChange } from '../../core/trading/update-position.js';
 
 /** Wire schemas of orders, as requested and as returned for signing. */
@@ -50,6 +52,19 @@ const Optional = {
   }),
 };
 
+/** What the fields of an order need of each other. */
+function refineOrder(
+  { leverage, price, type, reduceOnly, sl, tp, referrer }: Omit<OrderRequest, 'market' | 'side'>,
+  context: z.RefinementCtx,
+): void {
+  const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+  if (leverage === undefined && !reduceOnly) issue('leverage', 'is required unless reduceOnly');
+  if (price === undefined && type !== 'market') issue('price', `is required for a ${type} order`);
+  if (reduceOnly && sl !== undefined) issue('sl', 'has no meaning for an order that only reduces');
+  if (reduceOnly && tp !== undefined) issue('tp', 'has no meaning for an order that only reduces');
+  if (reduceOnly && referrer !== undefined) issue('referrer', 'has no meaning for an order that only reduces');
+}
+
 /** Unknown fields are refused: a misspelt one must not turn into a market order. */
 export const CreateOrderRequest = z
   .strictObject({
@@ -59,15 +74,47 @@ export const CreateOrderRequest = z
     size: positive.meta({ description: 'Base units.' }),
     ...Optional,
   })
-  .superRefine(({ leverage, price, type, reduceOnly, sl, tp, referrer }, context) => {
-    const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
-    if (leverage === undefined && !reduceOnly) issue('leverage', 'is required unless reduceOnly');
-    if (price === undefined && type !== 'market') issue('price', `is required for a ${type} order`);
-    if (reduceOnly && sl !== undefined) issue('sl', 'has no meaning for an order that only reduces');
-    if (reduceOnly && tp !== undefined) issue('tp', 'has no meaning for an order that only reduces');
-    if (reduceOnly && referrer !== undefined) issue('referrer', 'has no meaning for an order that only reduces');
-  })
+  .superRefine(refineOrder)
   .meta({ id: 'CreateOrderRequest' });
+
+const NOT_FOR_POSITIONS = ['sl', 'tp', 'reduceOnly', 'collateral', 'referrer', 'clientId'] as const;
+
+/** An order that opens a position, or with `position` an addition to one. */
+export const QuoteRequest = z
+  .strictObject({
+    position: Id.optional().meta({
+      description:
+        'Quotes an addition to this position of the signing trader: `size` and, if wanted, `leverage`, `price` and `slippage`, as `increase` of PATCH takes them.',
+    }),
+    market: AnyMarket.optional(),
+    side: z.enum(['long', 'short']).optional(),
+    type: z.enum(ORDER_TYPES).optional(),
+    size: positive.meta({ description: 'Base units.' }),
+    ...Optional,
+  })
+  .superRefine((request, context) => {
+    const { position, market, side, type } = request;
+    const issue = (path: string, message: string) => context.addIssue({ code: 'custom', path: [path], message });
+    if (position === undefined) {
+      for (const [name, value] of Object.entries({ market, side, type }))
+        if (value === undefined) issue(name, 'is required unless position');
+      return refineOrder({ ...request, type: type ?? 'market' }, context);
+    }
+    if (type !== undefined && type !== 'market') issue('type', 'must be market: a position grows at the market');
+    for (const name of NOT_FOR_POSITIONS)
+      if (request[name] !== undefined && request[name] !== false) issue(name, 'has no meaning for an addition to a position');
+  })
+  .meta({ id: 'QuoteRequest' });
+
+type Quoted = { readonly order: OrderRequest } | { readonly increase: PositionQuoteRequest };
+
+export function quotedOf({ position, market, side, type, ...order }: z.output<typeof QuoteRequest>): Quoted {
+  const { size, leverage, price, slippage } = order;
+  if (position !== undefined) return { increase: { position, market, side, size, leverage, price, slippage } };
+  if (market === undefined || side === undefined || type === undefined)
+    throw new TypeError('the schema takes no order without market, side and type');
+  return { order: { ...order, market, side, type } };
+}
 
 const PreparedTransaction = z
   .object({
@@ -133,6 +180,7 @@ export const Quote = z
       })
       .nullable()
       .meta({ description: 'Of the trader; null without credentials.' }),
+    position: Position.nullable().meta({ description: 'Where a position was named: as it will read once the addition is executed.' }),
     timestamp: EpochMs,
   })
   .meta({ id: 'Quote' });

@@ -164,6 +164,56 @@ describe('PATCH /positions/{id} with increase', () => {
   });
 });
 
+describe('POST /quote with a position', () => {
+  const quote = (body: Json) => agent.call('quoteOrder', 'POST', '/quote', body);
+
+  it('is what the increase then gets, for the trader that signs', async () => {
+    const position = await opened({ leverage: '7.777' });
+    const { status, body } = await quote({ position, size: '0.01', leverage: '5', market: 'btc-usd', side: 'long', slippage: '0.5' });
+    expect([status, body['reason']]).toEqual([200, null]);
+    expect(body).toMatchObject({ market: 'BTC/USD', side: 'long', type: 'market', leverage: '5', session: 'open' });
+    expect(body['account']).toMatchObject({ isFunded: true, scope: [] });
+    const { order, shown } = await adjusted(position, { increase: { size: '0.01', leverage: '5', slippage: '0.5' } });
+    const fill = fillOf(order);
+    expect(fill['collateral']).toBe(body['collateralNeeded']);
+    expect(isNear(String(fill['price']), String(body['expectedPrice']))).toBe(true);
+    expect(isNear(String(fill['feeCollateral']), String((body['fees'] as Json)['open']))).toBe(true);
+    const promised = body['position'] as Json;
+    expect(isNear(String(body['liquidationPrice']), String(promised['liquidationPrice']))).toBe(true);
+    for (const field of PROMISED) expect(isNear(String(promised[field]), String(shown[field]))).toBe(true);
+    await asPromised(promised, (_field, a, b) => isNear(a, b));
+  });
+
+  it('says why the increase would be refused, and what the scope has against it', async () => {
+    const position = await opened({}, { scope: { ...EVERYTHING, maxLeverage: '10', dailySpendCapUsd: '1500' } });
+    const { body } = await quote({ position, size: '0.01', leverage: '12', price: '59000' });
+    expect(body['reason']).toBe('SLIPPAGE');
+    expect((body['account'] as { scope: Json[] }).scope.map(({ code }) => code)).toEqual([
+      'SCOPE_LEVERAGE_EXCEEDED',
+      'SCOPE_SPEND_CAP_EXCEEDED',
+    ]);
+  });
+
+  it('is only for who signs, of what it has, and of nothing but an addition', async () => {
+    const position = await opened();
+    expect((await sandbox.post(`/v1/${chain.definition.slug}/quote`, { position, size: '0.01' })).status).toBe(401);
+    for (const [body, status, code] of [
+      [{ position: '999999999', size: '0.01' }, 404, 'POSITION_NOT_FOUND'],
+      [{ position, size: '0.01', side: 'short' }, 400, 'VALIDATION_ERROR'],
+      [{ position, size: '0.01', market: 'ETH/USD' }, 400, 'VALIDATION_ERROR'],
+      [{ position, size: '0.01', type: 'limit', price: '50000' }, 400, 'VALIDATION_ERROR'],
+      [{ position, size: '0.01', sl: '50000' }, 400, 'VALIDATION_ERROR'],
+      [{ position, size: '0.01', reduceOnly: true }, 400, 'VALIDATION_ERROR'],
+      [{ position }, 400, 'VALIDATION_ERROR'],
+      [{ size: '0.01', leverage: '10' }, 400, 'VALIDATION_ERROR'],
+      [{ position, size: '0.01', leverage: '0.0001' }, 422, 'PRECISION_ERROR'],
+    ] as const)
+      expect(refusal(await quote(body))).toEqual([status, code]);
+    await operator.control('sandboxSetTradeVersion', [agent.trader.account.address, 0, 1]);
+    expect(refusal(await quote({ position, size: '0.01' }))).toEqual([422, 'UNSUPPORTED']);
+  });
+});
+
 describe('PATCH /positions/{id} with increase is refused', () => {
   let id: string;
   beforeAll(async () => {
