@@ -138,7 +138,8 @@ export const CATALOGUE = {
 
   INTERNAL: entry(500, (d: { requestId: string }) => `Something broke on our side; report it with the request id ${d.requestId}.`),
   UPSTREAM_UNAVAILABLE: entry(502, (d: { upstream: string }) => `The ${d.upstream} behind the service did not answer; retry.`),
-  NOT_READY: entry(503, (d: { reason: string; market?: string }) => `Not ready: ${d.reason}; retry.`),
+  /** `concerns`: what else than openings is served. */
+  NOT_READY: entry(503, (d: { reason: string; market?: string; concerns?: 'openings' }) => `Not ready: ${d.reason}; retry.`),
   CHAIN_READ_ONLY: entry(
     503,
     (d: { chain: string }) => `No relayer serves the facade on ${d.chain}; native reads and writes are unaffected.`,

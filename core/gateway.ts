@@ -19,8 +19,9 @@ import type { DueWork, Store } from './ports/store.js';
 import type { Logger } from './ports/log.js';
 import type { Clock, RandomBytes } from './ports/clock.js';
 import type { BlockHead, Cancel } from './types.js';
-import type { WriteName } from './chains/diamond-functions.js';
+import { USED_SELECTORS, type WriteName } from './chains/diamond-functions.js';
 import type { Collateral } from './domain/market.js';
+import { openingsHalt, type ContractCheck, type ContractStanding } from './domain/contract-doubt.js';
 
 /** One chain with its ports bound. Use cases take the gateway first, then the venue. */
 export interface Venue {
@@ -39,6 +40,10 @@ export interface Venue {
 
 export interface VenueState {
   facts: ChainFacts | null;
+  /** What is stored of the contract; null before it was read. Written by `core/indexer/contract-standing.ts`. */
+  contract: ContractStanding | null;
+  /** The last checks of the contract; null before the first. Written by `core/indexer/identify.ts`. */
+  checked: ContractCheck | null;
   head: { readonly block: BlockHead; readonly seenAt: number } | null;
   /** The last node failure; null while it answers. */
   fault: string | null;
@@ -127,8 +132,27 @@ export function requireServed(
     throw new GatewayError('UNSUPPORTED', { reason: `The contracts on ${definition.slug} do not serve ${missing}, which this needs.` });
 }
 
+/** Why no position is opened on the chain, as a clause; null while positions are opened. */
+export function haltOfOpenings({
+  state: { contract, checked },
+}: {
+  readonly state: Pick<VenueState, 'contract' | 'checked'>;
+}): string | null {
+  return contract === null ? 'what is known of the contracts has not been read yet' : openingsHalt(contract, checked);
+}
+
+/** Closes, cancels and reclaims go on: they only reduce what is at stake. */
+export function requireOpenings(venue: Pick<Venue, 'state'>): void {
+  const reason = haltOfOpenings(venue);
+  if (reason !== null) throw new GatewayError('NOT_READY', { reason, concerns: 'openings' });
+}
+
 export const serves = ({ state: { facts } }: Pick<Venue, 'state'>, name: WriteName): boolean =>
   facts !== null && facts.missing?.includes(name) !== true;
+
+/** Whether the contract has the function with this selector, as far as it is known. */
+export const isServed = ({ facts }: Pick<VenueState, 'facts'>, selector: string): boolean =>
+  facts?.missing?.every((name) => USED_SELECTORS.get(name) !== selector) !== false;
 
 /** Rejects while backend and contract name different tokens for a collateral, because the trader would approve a token the contract does not take. */
 export function requireAgreed({ state: { facts } }: Pick<Venue, 'state'>, { index, symbol, address }: Collateral): void {

@@ -90,6 +90,37 @@ const nextStep = (isDone: boolean, waiting: number): string =>
       ? 'These traders send the transaction above from their own wallets; each moves with its next action. Run this again to see who is left.'
       : 'It still has something under way; run this again in a moment.';
 
+export interface ContractReply {
+  readonly chains: readonly {
+    readonly chain: string;
+    readonly halt: string | null;
+    readonly lastCut: string | null;
+    readonly findings: readonly string[];
+    readonly unread: readonly {
+      readonly txHash: string;
+      readonly block: string;
+      readonly settled: { readonly note: string } | null;
+      readonly orders: readonly { readonly id: string; readonly trader: string }[];
+    }[];
+  }[];
+}
+
+export const contractText = ({ chains }: ContractReply): string =>
+  chains
+    .map(({ chain, halt, lastCut, findings, unread }) => {
+      const head = `${chain}: ${halt === null ? 'positions are opened' : `nothing is opened: ${halt}`}`;
+      const cut = lastCut === null ? 'no change of the facets is known' : `facets last changed in block ${lastCut}`;
+      const rows = unread.map(({ txHash, block, settled, orders }) => [
+        txHash,
+        block,
+        settled?.note ?? 'open',
+        orders.map(({ id }) => id).join(' ') || '–',
+      ]);
+      const list = rows.length === 0 ? [] : [table(['transaction', 'block', 'settled', 'orders'], rows)];
+      return [head, `  ${cut}`, ...findings.map((finding) => `  ${finding}`), ...list].join('\n');
+    })
+    .join('\n\n');
+
 /** Columns are as wide as their widest cell; numeric columns are right-aligned. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [heads, ...rows];

@@ -1,7 +1,16 @@
 import { parseArgs } from 'node:util';
 import type { Clock } from '../core/ports/clock.js';
 import { CommandError, createOperatorClient, sandboxToken, type OperatorClient } from './command-client.js';
-import { rotationText, statusText, switchesText, type RotationReply, type StatusReply, type SwitchesReply } from './command-texts.js';
+import {
+  contractText,
+  rotationText,
+  statusText,
+  switchesText,
+  type ContractReply,
+  type RotationReply,
+  type StatusReply,
+  type SwitchesReply,
+} from './command-texts.js';
 
 export interface CommandSurroundings {
   readonly environment: Readonly<Record<string, string | undefined>>;
@@ -29,6 +38,9 @@ const COMMAND: Readonly<Record<CommandName, (work: Work) => Promise<number>>> = 
   drain,
   drill,
   rotate,
+  contract: showContract,
+  accept,
+  settle,
 };
 
 /** Runs one command and returns the exit code. */
@@ -132,13 +144,31 @@ async function rotate({ client, chain, wallet, undo, show, note }: Work): Promis
   return 0;
 }
 
+async function showContract({ client, chain, show }: Work): Promise<number> {
+  const reply = (await client.get('/contract', { chain })) as ContractReply;
+  show(reply, contractText(reply));
+  return 0;
+}
+
+async function accept({ client, chain, reason, show }: Work): Promise<number> {
+  const reply = (await client.post('/contract/accept', { chain, reason })) as ContractReply;
+  show(reply, contractText(reply));
+  return 0;
+}
+
+async function settle({ client, chain, settlement, show }: Work): Promise<number> {
+  const reply = (await client.post('/contract/settle', { chain, ...settlement })) as ContractReply;
+  show(reply, contractText(reply));
+  return 0;
+}
+
 /** Merges the pages of a rotation list. */
 function joined(before: RotationReply, more: RotationReply): RotationReply {
   const [waiting, unknown] = [[...before.waiting, ...more.waiting], before.unknown + more.unknown];
   return { ...more, waiting, unknown, isDone: more.isDone && waiting.length === 0 && unknown === 0 };
 }
 
-const COMMANDS = ['status', 'pause', 'resume', 'drain', 'drill', 'rotate'] as const;
+const COMMANDS = ['status', 'pause', 'resume', 'drain', 'drill', 'rotate', 'contract', 'accept', 'settle'] as const;
 type CommandName = (typeof COMMANDS)[number];
 
 interface CommandArguments {
@@ -149,6 +179,13 @@ interface CommandArguments {
   readonly json: boolean;
   /** For `rotate`: cancels the rotation, the wallet stays. */
   readonly undo: boolean;
+  /** What `settle` says of a transaction. */
+  readonly settlement: {
+    readonly txHash: string | undefined;
+    readonly as: string | undefined;
+    readonly price: string | undefined;
+    readonly tradeIndex: number | undefined;
+  };
   /** How long `drain` waits for open jobs. */
   readonly waitMs: number;
 }
@@ -162,9 +199,16 @@ const USAGE = `Usage: npm run relayer -- <command> [options]
   drill nonce-gap            leaves a nonce out on purpose and measures how long the lane takes to heal
   rotate --wallet <address>  the wallet takes no new traders; lists the traders that still have to delegate to its successor
 
+  contract                   what the contracts changed or logged that this release does not know, and what it stops
+  accept --chain <chain>     positions are opened again though the contracts differ from what this release expects
+  settle --chain <chain> --tx <hash> --as filled|rejected
+                             what became of the orders of a transaction that this release cannot read
+
   --chain <chain>            all chains when absent
   --wallet <address>         all wallets of the chain when absent
-  --reason <text>            of pause and drain: the text that clients get
+  --reason <text>            of pause and drain: the text that clients get; of accept: for the record
+  --price <price>            of settle: the price of the execution; of an opening the contract knows it
+  --trade <index>            of settle: the trade that the opening made
   --wait <seconds>           of drain: 120; 0 does not wait
   --undo                     of rotate: the wallet stays after all
   --json                     the gateway's answer instead of a table
@@ -177,6 +221,10 @@ const OPTIONS = {
   wallet: { type: 'string' },
   reason: { type: 'string' },
   wait: { type: 'string' },
+  tx: { type: 'string' },
+  as: { type: 'string' },
+  price: { type: 'string' },
+  trade: { type: 'string' },
   json: { type: 'boolean' },
   undo: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
@@ -198,10 +246,16 @@ function readArguments(words: readonly string[]): CommandArguments | null {
   if (command === 'drill' && what !== 'nonce-gap') throw misuse('The one drill there is: drill nonce-gap.');
   if (rest.length > 0 || (what !== undefined && command !== 'drill')) throw misuse(`${command} takes options only.`);
   if (command === 'rotate' && values.wallet === undefined) throw misuse('rotate needs --wallet, the one that shall go.');
+  const isAboutOne = command === 'accept' || command === 'settle';
+  if (isAboutOne && values.chain === undefined) throw misuse(`${command} needs --chain.`);
+  if (command === 'settle' && (values.tx === undefined || values.as === undefined)) throw misuse('settle needs --tx and --as.');
+  if (values.trade !== undefined && !/^\d{1,9}$/.test(values.trade)) throw misuse('--trade is the index of a trade.');
   const wait = values.wait ?? String(DEFAULT_WAIT_S);
   if (!/^\d{1,5}$/.test(wait)) throw misuse('--wait is a number of seconds.');
   const { chain, wallet, reason, json = false, undo = false } = values;
-  return { command, chain, wallet, reason, json, undo, waitMs: Number(wait) * 1000 };
+  const tradeIndex = values.trade === undefined ? undefined : Number(values.trade);
+  const settlement = { txHash: values.tx, as: values.as, price: values.price, tradeIndex };
+  return { command, chain, wallet, reason, json, undo, settlement, waitMs: Number(wait) * 1000 };
 }
 
 function parse(words: readonly string[]) {

@@ -47,6 +47,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
     const isNoOp = job.purpose === 'no-op' || isTooLate(job);
+    // It keeps its nonce for the moment that the checks take.
+    if (job.state === 'assigned' && !isNoOp && isUncertain()) return;
     if (job.state === 'assigned')
       return signing.sign(job, firstFees(await currentFees(), settings), isNoOp || (await hasExpired(job))).then(handOver);
     if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
@@ -131,6 +133,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     problems.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
   }
 
+  const isUncertain = (): boolean => settings.isUncertain?.() === true;
+
   const reread = async (job: RelayJob): Promise<RelayJob> => (await store.job(slug, job.id)) ?? job;
 
   async function unstick(job: RelayJob): Promise<void> {
@@ -152,6 +156,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   /** Signs the same call with a higher fee: only one attempt of a nonce can be mined. A call beyond the budget stays at its fee until it is too late. */
   async function replace(job: RelayJob): Promise<void> {
     const last = job.attempts.at(-1);
+    if (last?.isNoOp === false && isUncertain()) return;
     const offer = last ? bumpedFees(await currentFees(), last, settings) : null;
     const isCovered = offer === null || last?.isNoOp === true || isPaidAlways(job) || budget.raise(job.id, job.gas * offer.maxFeePerGas);
     if (!last || !offer || !isCovered) {

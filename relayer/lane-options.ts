@@ -16,7 +16,7 @@ export interface SignedJob {
   readonly hash: Hex;
 }
 
-export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isExpired'>;
+export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isExpired' | 'isUncertain'>;
 
 export interface DeliveryOptions {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };

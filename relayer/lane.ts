@@ -223,7 +223,7 @@ export function createLane(options: LaneOptions): Lane {
       if (job.notAfter !== null && clock.now() > job.notAfter)
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(problems.now())}` });
       // A job that cannot be sent must not take a nonce: it would block later ones.
-      if (problems.now() !== null || problems.has('nonce')) return false;
+      if (problems.now() !== null || problems.has('nonce') || settings.isUncertain?.() === true) return false;
       const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, policy);
       if (refusal !== null) {
         budget.release([job.id]);

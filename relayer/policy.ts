@@ -25,6 +25,12 @@ export interface PolicySettings extends SigningPolicy {
   readonly maxGas: bigint;
   /** Why nothing new is signed with the wallet; null if signing is allowed. */
   readonly hold?: (wallet: Address) => string | null;
+  /** The contract changed and is being checked: nothing is signed meanwhile, and nothing is refused. */
+  readonly isUncertain?: () => boolean;
+  /** Why no position is opened on the chain; null while they are. */
+  readonly haltOfOpenings?: () => string | null;
+  /** Whether the contract has a function; absent: it has all. */
+  readonly serves?: (selector: string) => boolean;
   /** The operator's rules for the trader; absent: everything is allowed. */
   readonly guard?: SigningGuard;
   /** Why the wallet does not pay for a job that does not reduce risk; null while its budget lasts. */
@@ -33,7 +39,7 @@ export interface PolicySettings extends SigningPolicy {
 
 /** The last check before a signature: null if the job may be signed, otherwise why not. It recomputes what it can instead of trusting rows. */
 export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<Refusal | null> {
-  const { maxGas, reencode, guard, hold, afford, verify, isExpired } = settings;
+  const { maxGas, reencode, guard, hold, afford, verify, isExpired, serves, haltOfOpenings } = settings;
   if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
   if (job.purpose === 'no-op') return job.data === '0x' ? null : broken('a no-op carries data');
   const held = hold?.(job.wallet) ?? null;
@@ -50,8 +56,12 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   if (natures.includes(null)) return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
   if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return broken('it is not what the signed action means');
+  const gone = callsOf(inner).some((call) => serves?.(call.slice(0, SELECTOR_END)) === false);
+  if (gone) return { reason: 'policy', note: 'the contracts do not serve it any more' };
   const nature = natureOf(job, natures);
   if (nature === null) return null;
+  const halt = nature === 'opens' ? (haltOfOpenings?.() ?? null) : null;
+  if (halt !== null) return { reason: 'paused', note: halt };
   return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
 }
 

@@ -4,7 +4,8 @@ import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
 import { ConfigError } from '../../core/config/config.js';
 import type { ChainConfig } from '../../core/config/chain.js';
 import type { FacadeSettings } from '../../core/config/facade.js';
-import { onVenue, type Gateway, type Venue } from '../../core/gateway.js';
+import { isOutdated } from '../../core/domain/contract-doubt.js';
+import { haltOfOpenings, isServed, onVenue, type Gateway, type Venue, type VenueState } from '../../core/gateway.js';
 import { type Metrics, measureRelay } from '../../core/observability/metrics.js';
 import type { Chain } from '../../core/ports/chain.js';
 import type { Store } from '../../core/ports/store.js';
@@ -61,6 +62,8 @@ interface Parts {
   readonly crypto: Crypto;
   readonly clock: Clock;
   readonly log: Logger;
+  /** What is known of the contract. */
+  readonly state: VenueState;
 }
 
 const GWEI = 1_000_000_000n;
@@ -69,7 +72,7 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, dailyBudget = 'unlimited', lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log }: Parts,
+  { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log, state }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
@@ -91,6 +94,9 @@ export function composeRelayer(
       maxTipPerGas: BigInt(chain.maxTipGwei) * GWEI,
       maxGas: MAX_GAS,
       ...lane.waits,
+      isUncertain: () => state.contract === null || isOutdated(state.contract, state.checked),
+      haltOfOpenings: () => haltOfOpenings({ state }),
+      serves: (selector) => isServed(state, selector),
       guard: createSigningGuard({
         store: store.rules,
         rules: facade.rules,

@@ -5,7 +5,7 @@ import { endpointsOf, type Http } from '../../core/adapters/backend/http.js';
 import { createViemChain } from '../../core/adapters/evm/viem-chain.js';
 import type { ChainConfig, Config } from '../../core/config/config.js';
 import { recordFunding } from '../../core/markets/funding.js';
-import type { Gateway, Venue } from '../../core/gateway.js';
+import type { Gateway, Venue, VenueState } from '../../core/gateway.js';
 import { createCandleRecorder } from '../../core/markets/candle-recorder.js';
 import type { Metrics } from '../../core/observability/metrics.js';
 import { expireOrders, watchDueWork } from '../../core/trading/due-work.js';
@@ -16,6 +16,7 @@ import type { Clock } from '../../core/ports/clock.js';
 import type { Alerts } from '../../core/observability/alerts/alerts.js';
 import type { Tracer } from '../../core/observability/tracing.js';
 import { followChain } from '../../core/indexer/follow-chain.js';
+import { watchContract } from '../../core/indexer/contract-standing.js';
 import { watchHead } from '../../core/indexer/watch-head.js';
 import { composeRelayer, runRelayer, type WalletsOfChains } from './relayer.js';
 import type { Ending, Lifecycle } from '../lifecycle.js';
@@ -39,6 +40,7 @@ export function createVenue(
   { store, facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
+  const state = newState();
   const node = createViemChain({ definition: chain, rpcUrls, nodePatienceMs, wsUrls, clock, log: own, tracer });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
   return {
@@ -59,14 +61,25 @@ export function createVenue(
         crypto,
         clock,
         log: own,
+        state,
       }),
     referrers,
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,
     log: own,
-    state: { facts: null, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null },
+    state,
   };
 }
+
+const newState = (): VenueState => ({
+  facts: null,
+  contract: null,
+  checked: null,
+  head: null,
+  fault: null,
+  followed: { block: null, caughtUpAt: null, fault: null },
+  catchUp: null,
+});
 
 /** A node or a database that hangs must not delay the shutdown: another replica continues. */
 export const LAST_WORDS = { withinMs: 2_000, isBeside: true } as const satisfies Ending;
@@ -77,6 +90,7 @@ type Stop = () => Promise<void> | void;
 export async function runVenue(gateway: Gateway, venue: Venue, config: ChainConfig | null, lifecycle: Lifecycle): Promise<void> {
   const { startBlock = null, confirmations = 0, relayer = null } = config ?? {};
   const parts: readonly (readonly [string, () => Promise<Stop> | Stop])[] = [
+    ['contract', () => watchContract(gateway, venue)],
     ['head', () => watchHead(gateway, venue)],
     ['follower', () => followChain(gateway, venue, { startBlock, confirmations })],
     ['prepared orders', () => expireOrders(gateway, venue)],

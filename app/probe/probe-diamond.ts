@@ -1,14 +1,12 @@
-import { decodeEventLog, decodeFunctionResult, encodeFunctionData, numberToHex, toEventSelector } from 'viem';
-import type { AbiEvent, ContractFunctionName, Hex } from 'viem';
+import { decodeFunctionResult, encodeFunctionData, numberToHex } from 'viem';
+import type { ContractFunctionName, Hex } from 'viem';
 import { diamondAbi } from '../../core/adapters/evm/diamond-abi.js';
+import { CHECKED_BLOCKS, readEvents } from '../../core/adapters/evm/diamond-checks.js';
 import { isWriteName, USED_SELECTORS, WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import { NO_REFERRERS, referrersOf } from '../../core/trading/order-variables.js';
 import { NodeRefusal, type AskNode, type ChainConfig, type GoodNode } from './probe-node.js';
 import { differs, few, judge, ok, type Looker, type Outcome } from './look.js';
-
-/** Enough blocks to contain every common event of a busy chain, few enough for one reply. */
-const LOG_BLOCKS = 2_000n;
 
 /** Checks the contract through the first good node. `backend` resolves to the backend's parameters of the same chain. */
 export async function probeDiamond(
@@ -98,12 +96,8 @@ const lookAtCounts = async (look: Looker, ask: AskNode, diamond: Hex, backend: P
 const countsText = (pairs: number, groups: number, fees: number, collaterals: number): string =>
   `${pairs} pairs, ${groups} groups, ${fees} fee rows, ${collaterals} collaterals`;
 
-const EVENTS: ReadonlyMap<string, AbiEvent> = new Map(
-  diamondAbi.flatMap((item) => (item.type === 'event' ? [[toEventSelector(item), item] as const] : [])),
-);
-
 const lookAtEvents = (look: Looker, { ask, head, logRange }: GoodNode, diamond: Hex) => {
-  const wanted = logRange < LOG_BLOCKS ? logRange : LOG_BLOCKS;
+  const wanted = logRange < CHECKED_BLOCKS ? logRange : CHECKED_BLOCKS;
   return look({
     check: 'events',
     expected: `those of the last ${wanted} blocks that we know can be read`,
@@ -112,34 +106,18 @@ const lookAtEvents = (look: Looker, { ask, head, logRange }: GoodNode, diamond: 
       const range = { address: diamond, fromBlock: numberToHex(head - wanted + 1n), toBlock: numberToHex(head) };
       const logs = await ask.one('eth_getLogs', [range]);
       if (!Array.isArray(logs)) throw new NodeRefusal('its logs are no list');
-      return readEvents(logs);
+      return eventsOutcome(logs);
     },
   });
 };
 
-function readEvents(logs: readonly unknown[]): Outcome {
-  const [read, broken, unknown] = [new Map<string, number>(), new Set<string>(), new Set<string>()];
-  for (const log of logs) {
-    const { topics, data } = log as { topics: [Hex, ...Hex[]]; data: Hex };
-    const event = EVENTS.get(topics[0]);
-    if (event === undefined) unknown.add(topics[0]);
-    else if (!canRead(event, topics, data)) broken.add(event.name);
-    else read.set(event.name, (read.get(event.name) ?? 0) + 1);
-  }
+function eventsOutcome(logs: readonly unknown[]): Outcome {
+  const { read, broken, unknown } = readEvents(logs as Parameters<typeof readEvents>[0]);
   const others = unknown.size === 0 ? '' : `; ${unknown.size} kinds of others`;
-  if (broken.size > 0) return differs(`cannot be read: ${few([...broken])}${others}`);
+  if (broken.length > 0) return differs(`cannot be read: ${few([...broken])}${others}`);
   // No known event among many: then these are events of another release.
   if (read.size === 0 && unknown.size > MANY) return differs(`none that we know, ${unknown.size} kinds of others`);
   return ok(read.size === 0 ? `none${others}` : `${few([...read].map(([name, times]) => `${name} ${times}`))}${others}`);
 }
 
 const MANY = 5;
-
-function canRead(event: AbiEvent, topics: [Hex, ...Hex[]], data: Hex): boolean {
-  try {
-    decodeEventLog({ abi: [event], topics, data });
-    return true;
-  } catch {
-    return false;
-  }
-}

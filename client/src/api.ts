@@ -639,6 +639,8 @@ export interface TimelineStep {
     | 'oracle_answered'
     | 'filled'
     | 'rejected'
+    | 'outcome_unknown'
+    | 'settled'
     | 'timed_out'
     | 'canceled'
     | 'expired'
@@ -652,6 +654,8 @@ export interface TimelineStep {
   readonly sinceStartMs: number;
   readonly block: number | null;
   readonly txHash: Hex | null;
+  /** What happened, where the name of the step does not say it. */
+  readonly note: string | null;
   /** A reorganisation undid it. */
   readonly isTakenBack: boolean;
 }

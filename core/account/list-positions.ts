@@ -10,9 +10,11 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../types.js';
 import { fromNode } from '../ports/chain.js';
-import type { OpenTrade, OpenTrades, OpenTradesQuery } from '../ports/account-chain.js';
+import type { OpenTrade, OpenTrades, OpenTradesQuery, ReadTrades } from '../ports/account-chain.js';
 import type { ListedPosition } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, collateralOf, priceOf, tradeSize } from './describe-order.js';
+import { completeTrades, structOf } from './complete-trades.js';
+import { noticeMissing } from '../indexer/identify.js';
 import { tradePricing } from './trade-pricing.js';
 
 export const MARK_SOURCES = ['live', 'last', 'entry'] as const;
@@ -99,7 +101,18 @@ export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, op
 
 /** All open trades at the newest block; stored positions save a round trip. */
 export async function readOpenTrades(venue: Venue, trader: Address, known: readonly ListedPosition[]): Promise<OpenTrades> {
-  return fromNode(venue.chain.openTrades(openTradesQuery(venue, trader, { block: newestBlock(venue), known })));
+  const read = await fromNode(venue.chain.openTrades(openTradesQuery(venue, trader, { block: newestBlock(venue), known })));
+  return wholeTrades(venue, trader, { read, known });
+}
+
+/** The trades with what the contract does not answer any more. */
+export function wholeTrades(
+  venue: Venue,
+  trader: Address,
+  { read, known }: { readonly read: ReadTrades; readonly known: readonly ListedPosition[] },
+): OpenTrades {
+  noticeMissing(venue, read);
+  return completeTrades(venue, trader, read, known);
 }
 
 export const openTradesQuery = (
@@ -110,6 +123,7 @@ export const openTradesQuery = (
   trader,
   block,
   guesses: known.map(({ tradeIndex, position }) => ({ index: tradeIndex, ...guessOf(position) })),
+  expected: known.map((listed) => structOf(trader, listed)),
   priceOf: (pairIndex) => lastPrice(venue, pairIndex)?.oracle ?? 0n,
 });
 
@@ -209,6 +223,10 @@ type AnyPriceMoment = Omit<PriceMoment, 'price'> & { readonly price: PricePoint 
 
 /** The money of any trade; without market parameters or after a pricing error, only from the trade's own figures and the price. */
 export function moneyOf({ feed, log }: Pick<Venue, 'feed' | 'log'>, own: OpenTrade, { block, price }: AnyPriceMoment): PositionMoney {
+  if (own.lacks !== null)
+    throw new GatewayError('NOT_READY', {
+      reason: `the contracts do not serve ${own.lacks}, without which the liquidation price of trade ${own.trade.index} would be false`,
+    });
   const view = marketView(feed.config(), own.trade);
   if (price === null || view === null) return bareMoney(own, price);
   try {

@@ -149,6 +149,20 @@ export interface RefusalFigures {
   readonly liquidationPrice: bigint | null;
 }
 
+/** Its request was closed in a transaction whose logs this release cannot read: what became of it is not known. */
+export interface Unexplained extends AboutOrder {
+  readonly kind: 'unexplained';
+}
+
+/** The operator stated what became of an order that was unexplained; `place` is that of the log that closed its request. */
+export interface Settled extends AboutOrder {
+  readonly kind: 'settled';
+  /** null: nothing was executed. */
+  readonly fill: OrderFill | null;
+  /** Epoch ms. */
+  readonly settledAt: number;
+}
+
 export interface Withdrawn extends AboutOrder {
   readonly kind: 'withdrawn';
 }
@@ -165,13 +179,15 @@ export interface PositionEdited extends AboutTrade {
   readonly held?: HeldTrade;
 }
 
-/** A position that was opened before the start block. */
+/** A position that was opened before the start block, or in a transaction that cannot be read. */
 export interface PositionFound extends AboutTrade {
   readonly kind: 'found';
   readonly trade: TradeFigures;
   readonly isOpen: boolean;
   readonly slippageP: bigint;
   readonly openedBlock: bigint;
+  /** Read after a transaction that cannot be read: it replaces what is known of the position. */
+  readonly isReread?: true;
   /** 1e8, as stored by the contract with the trade. Absent where it is not, and in older stored events. */
   readonly entryPriceUsd?: bigint;
 }
@@ -222,6 +238,8 @@ export type ChainEvent =
   | Amended
   | Executed
   | Refused
+  | Unexplained
+  | Settled
   | Withdrawn
   | TimedOut
   | PositionEdited

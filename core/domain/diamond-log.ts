@@ -153,6 +153,8 @@ export interface DiamondLogArgs {
     readonly currentPairPrice: bigint;
     readonly pnlWithdrawnCollateral: bigint;
   };
+  TradeHoldingFeesManuallyRealized: { readonly orderId: OrderId };
+  TradeNegativePnlManuallyRealized: { readonly orderId: OrderId };
   FeesProcessed: {
     readonly collateralIndex: number;
     readonly trader: Hex;
@@ -164,6 +166,8 @@ export interface DiamondLogArgs {
   ReferrerRewardDistributed: Reward & { readonly referrer: Hex };
   AllyRewardDistributed: Reward & { readonly ally: Hex };
   ReferrerRewardsClaimed: { readonly referrer: Hex; readonly amountGns: bigint };
+  /** Facets were added, replaced or removed. */
+  DiamondCut: { readonly init: Hex };
 }
 
 /** All 1e18. */
@@ -199,12 +203,15 @@ export const DIAMOND_LOG_NAMES = [
   'PositionSizeIncreaseExecuted',
   'PositionSizeDecreaseExecuted',
   'TradePositivePnlWithdrawn',
+  'TradeHoldingFeesManuallyRealized',
+  'TradeNegativePnlManuallyRealized',
   'FeesProcessed',
   'TradingCallbackExecuted',
   'ReferrerRegistered',
   'ReferrerRewardDistributed',
   'AllyRewardDistributed',
   'ReferrerRewardsClaimed',
+  'DiamondCut',
 ] as const satisfies readonly DiamondLogName[];
 
 /** Logs that can begin an order; their transactions may contain a tag. */
@@ -230,3 +237,20 @@ export type DiamondLog = {
 }[DiamondLogName];
 
 export type LogNamed<Name extends DiamondLogName> = Extract<DiamondLog, { readonly name: Name }>;
+
+/** What the Diamond logged in one transaction. */
+export interface TransactionReceipt {
+  readonly place: Omit<LogPlace, 'logIndex'>;
+  readonly raw: readonly RawLog[];
+  /** Those that are interpreted, in their order. */
+  readonly logs: readonly DiamondLog[];
+  /** False: at least one of them is not known to this release, or not in this form. */
+  readonly isReadable: boolean;
+}
+
+/** A log as the node gave it. */
+export interface RawLog {
+  readonly logIndex: number;
+  readonly topics: readonly Hex[];
+  readonly data: Hex;
+}

@@ -17,6 +17,8 @@ export interface TransactionLogs {
   readonly logs: readonly DiamondLog[];
   readonly tradeOf: TradeLookup;
   readonly precisionOf: PrecisionLookup;
+  /** It has logs that this release cannot read. */
+  readonly isUnread?: boolean;
 }
 
 /** Tokens of a part of a trade: the contract's count, or for trades from before v10, whose count is 0, computed from the opening. */

@@ -1,6 +1,6 @@
-import type { ChainEvent, EventPlace, RefusalFigures, Refused, Requested, Rested, Terms } from './chain-event.js';
+import type { ChainEvent, EventPlace, RefusalFigures, Refused, Requested, Rested, Terms, Unexplained } from './chain-event.js';
 import { type OrderAction, CANCEL_REASONS } from './order.js';
-import type { DiamondLog, DiamondLogName, LogNamed, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
+import type { DiamondLog, DiamondLogName, LogNamed, LogPlace, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
 import {
   edited,
   editedLevel,
@@ -14,8 +14,6 @@ import {
   termsOf,
   tokensOf,
   withdrawal,
-  type PrecisionLookup,
-  type TradeLookup,
   type TransactionLogs,
 } from './interpret-executions.js';
 import type { PositionState } from './position.js';
@@ -25,8 +23,8 @@ import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/execution-price.js';
 type Hex = `0x${string}`;
 
 /** The logs of one transaction are interpreted together, because amounts, fees and outcomes are in different logs. */
-export function interpretLogs(logs: readonly DiamondLog[], tradeOf: TradeLookup, precisionOf: PrecisionLookup): ChainEvent[] {
-  return logs.flatMap((log) => interpret(log, { logs, tradeOf, precisionOf }) ?? []);
+export function interpretLogs(transaction: TransactionLogs): ChainEvent[] {
+  return transaction.logs.flatMap((log) => interpret(log, transaction) ?? []);
 }
 
 /** Market requests by the contract's `PendingOrderType`; other types come from keepers and governance. */
@@ -183,20 +181,30 @@ const OUTCOMES: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
   'PositionSizeIncreaseExecuted',
   'PositionSizeDecreaseExecuted',
   'TradePositivePnlWithdrawn',
+  'TradeHoldingFeesManuallyRealized',
+  'TradeNegativePnlManuallyRealized',
 ]);
 
 const answered = ({ args }: DiamondLog): OrderId | null =>
   'orderId' in args ? args.orderId : 'pendingOrderId' in args ? args.pendingOrderId : null;
 
-/** A profit withdrawal from a trade that was closed in the meantime has no outcome log, so it counts as refused. */
-function closedWithoutOutcome(log: LogNamed<'PendingOrderClosed'>, { logs }: TransactionLogs): Refused | null {
-  const { orderId } = log.args;
-  const hasOutcome = logs.some((other) => {
+/** A profit withdrawal from a trade that was closed in the meantime has no outcome log: alone among logs that can be read it counts as refused. */
+function closedWithoutOutcome(log: LogNamed<'PendingOrderClosed'>, { logs, isUnread }: TransactionLogs): Refused | Unexplained | null {
+  if (hasOutcome(log, logs)) return null;
+  const about = ofRequest(log.args.orderId, null, log);
+  return isUnread === true ? { kind: 'unexplained', ...about } : { kind: 'refused', ...about, reason: 'NO_TRADE' };
+}
+
+function hasOutcome({ args: { orderId } }: LogNamed<'PendingOrderClosed'>, logs: readonly DiamondLog[]): boolean {
+  return logs.some((other) => {
     const id = OUTCOMES.has(other.name) ? answered(other) : null;
     return id !== null && lower(id.user) === lower(orderId.user) && id.index === orderId.index;
   });
-  return hasOutcome ? null : { kind: 'refused', ...ofRequest(orderId, null, log), reason: 'NO_TRADE' };
 }
+
+/** Where requests were closed without an outcome in the logs of these transactions. */
+export const closingsWithoutOutcome = (transactions: readonly (readonly DiamondLog[])[]): LogPlace[] =>
+  transactions.flatMap((logs) => logs.flatMap((log) => (log.name === 'PendingOrderClosed' && !hasOutcome(log, logs) ? [log.place] : [])));
 
 /** Trades whose figures must be known to interpret these logs, without those opened in the logs themselves. */
 export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader: Hex; readonly tradeIndex: number }[] {

@@ -28,6 +28,7 @@ export type OrderEvent = { readonly at: number } & (
   | { readonly kind: 'amended'; readonly price: bigint; readonly tp: bigint; readonly sl: bigint; readonly slippageP: bigint }
   | { readonly kind: 'filled'; readonly fill: OrderFill }
   | { readonly kind: 'refused'; readonly reason: OrderReason }
+  | { readonly kind: 'unexplained'; readonly txHash: Hex | null }
   | { readonly kind: 'reverted'; readonly reason: OrderReason; readonly txHash: Hex | null }
   | { readonly kind: 'sent'; readonly txHash: Hex }
   | { readonly kind: 'renewed'; readonly order: Order }
@@ -39,9 +40,9 @@ type Row = Readonly<Partial<Record<OrderEvent['kind'], OrderStatus>>>;
 /** All status transitions. An event that is not listed for a status is ignored. */
 export const NEXT: Readonly<Record<OrderStatus, Row>> = {
   prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', expired: 'expired', sent: 'prepared' },
-  pending: { filled: 'filled', refused: 'rejected', timedOut: 'timed_out', withdrawn: 'canceled' },
+  pending: { filled: 'filled', refused: 'rejected', unexplained: 'pending', timedOut: 'timed_out', withdrawn: 'canceled' },
   open: { amended: 'open', moved: 'open', replaced: 'open', filled: 'filled', withdrawn: 'canceled' },
-  timed_out: { filled: 'filled', refused: 'rejected', withdrawn: 'canceled' },
+  timed_out: { filled: 'filled', refused: 'rejected', unexplained: 'pending', withdrawn: 'canceled' },
   expired: { requested: 'pending', rested: 'open', renewed: 'prepared', sent: 'expired' },
   filled: {},
   rejected: {},
@@ -51,9 +52,10 @@ export const NEXT: Readonly<Record<OrderStatus, Row>> = {
 /** The only writer of `status`. Returns the same object if the event is ignored; then nothing is saved or published. */
 export function step(order: Order, event: OrderEvent): Order {
   const status = NEXT[order.status][event.kind];
-  if (!status) return order;
+  // The request is closed on chain, so that there is nothing left to time out.
+  if (!status || (event.kind === 'timedOut' && order.unexplained !== undefined)) return order;
   // Block timestamps are whole seconds and may be equal or earlier than the previous change; `updatedAt` still rises with every change.
-  const moved = { ...order, status, updatedAt: Math.max(order.updatedAt + 1, event.at) };
+  const moved = { ...withoutDoubt(order), status, updatedAt: Math.max(order.updatedAt + 1, event.at) };
   switch (event.kind) {
     case 'requested':
       return { ...moved, ...event.asked, sizeToken: event.asked.sizeToken ?? order.sizeToken, ...onChain(event) };
@@ -68,6 +70,8 @@ export function step(order: Order, event: OrderEvent): Order {
       return { ...moved, fill: event.fill };
     case 'refused':
       return { ...moved, reason: event.reason };
+    case 'unexplained':
+      return event.txHash === null ? order : { ...moved, unexplained: event.txHash };
     case 'reverted':
       return { ...moved, reason: event.reason, txHash: event.txHash, expiresAt: null };
     case 'sent':
@@ -77,6 +81,11 @@ export function step(order: Order, event: OrderEvent): Order {
     default:
       return moved;
   }
+}
+
+function withoutDoubt(order: Order): Order {
+  const { unexplained, ...rest } = order;
+  return unexplained === undefined ? order : rest;
 }
 
 const onChain = ({ txHash, block }: { readonly txHash: Hex | null; readonly block: bigint }) => ({
@@ -193,6 +202,12 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
       return event.orderKey === null ? null : { kind: 'filled', at, fill: fillOf(event) };
     case 'refused':
       return { kind: 'refused', at, reason: reasonOf(event.reason) };
+    case 'unexplained':
+      return { kind: 'unexplained', at, txHash };
+    case 'settled':
+      return event.fill === null
+        ? { kind: 'refused', at: event.settledAt, reason: 'OTHER' }
+        : { kind: 'filled', at: event.settledAt, fill: event.fill };
     case 'withdrawn':
     case 'timedOut':
     case 'expired':

@@ -87,6 +87,8 @@ export interface Order {
   readonly updatedAt: number;
   /** Block of the request, from which the oracle's timeout counts; null before it is on chain. */
   readonly requestedBlock: bigint | null;
+  /** The transaction that closed its request, while this release cannot read what it did: then no timeout counts. */
+  readonly unexplained?: Hex;
 }
 
 /** The order can still change without a new transaction of its owner, or its owner can still cancel or reclaim it. */

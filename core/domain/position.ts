@@ -23,7 +23,9 @@ export function foldPosition(position: PositionState | null, event: ChainEvent):
     case 'found': {
       const { trade, isOpen, slippageP, openedBlock, entryPriceUsd } = event;
       const entry = entryPriceUsd === undefined ? {} : { entryPriceUsd };
-      return position ?? { ...trade, isOpen, slippageP, openedBlock, openedAt: at, closedAt: isOpen ? null : at, ...entry };
+      const now = { ...trade, isOpen, slippageP, closedAt: isOpen ? null : at };
+      if (position !== null) return event.isReread === true ? { ...position, ...now } : position;
+      return { ...now, openedBlock, openedAt: at, ...entry };
     }
     case 'executed': {
       if (event.action === 'withdraw') return position;

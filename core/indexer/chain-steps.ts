@@ -17,6 +17,8 @@ import {
   type UnloggedWork,
 } from '../ports/stores/tracking.js';
 import { findTrades, interpretRange, precisionsOf, readInputs } from './interpret-range.js';
+import { refreshStanding } from './contract-standing.js';
+import { hashesOf, tradesAfter, withReceipts, type ReadRange } from './unread-transactions.js';
 import { overlookedLevel } from './link-levels.js';
 
 /** The steps of a follower. Each is one transaction that commits only if the stored cursor still equals the given one. */
@@ -41,8 +43,9 @@ interface Ingested {
 }
 
 /** Ingests the blocks that follow the cursor. */
-export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<Ingested> {
-  const { blocks, logs } = range;
+export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor, given: LogRange): Promise<Ingested> {
+  const range = await withReceipts(venue, given);
+  const { blocks, logs, unread } = range;
   const last = blocks.at(-1);
   if (!last) return { cursor, unlogged: null };
   const next = { startBlock: cursor.startBlock, number: last.number, hash: last.hash };
@@ -52,15 +55,34 @@ export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor
     return { cursor: next, unlogged };
   }
   const mentioned = tradesMentioned(logs);
-  const [found, inputs] = await Promise.all([foundBefore(gateway, venue, mentioned, blocks), readInputs(venue, range)]);
+  const [found, inputs, after] = await Promise.all([
+    foundBefore(gateway, venue, mentioned, blocks),
+    readInputs(venue, range),
+    tradesAfter(gateway, venue, unread),
+  ]);
   await change(gateway, venue, cursor, async (unit) => {
     const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
-    const done = await applyFresh(unit, interpretRange(logs, await unit.positions(mentioned), precisionsOf(venue)), inputs);
-    unit.recordReferrals(referralsIn(logs));
+    const known = await unit.positions(mentioned);
+    const events = [...interpretRange(logs, known, precisionsOf(venue), hashesOf(unread)), ...after];
+    const done = await applyFresh(unit, events, inputs);
+    noteContract(unit, range);
     unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
   });
+  await refreshIfNoted(gateway, venue, range);
   return { cursor: next, unlogged: null };
+}
+
+/** What is kept besides orders and positions. */
+function noteContract(unit: TrackingUnit, { logs, unread }: Pick<ReadRange, 'logs' | 'unread'>): void {
+  unit.recordReferrals(referralsIn(logs));
+  unit.keepUnread(unread);
+  unit.noteCuts(logs.flatMap(({ name, place }) => (name === 'DiamondCut' ? [place] : [])));
+}
+
+/** What was stored of the contract applies here at once; other replicas see it with their next look. */
+async function refreshIfNoted(gateway: Gateway, venue: Venue, { logs, unread }: Pick<ReadRange, 'logs' | 'unread'>): Promise<void> {
+  if (unread.length > 0 || logs.some(({ name }) => name === 'DiamondCut')) await refreshStanding(gateway, venue);
 }
 
 /** Only `setCursor` stores the first cursor and deletes old checkpoints, so the first range and, every so many blocks, an empty one take the full path. */
@@ -137,30 +159,32 @@ async function foundBefore(
  * Ingests logs of recent blocks that an earlier read missed: a node behind a balancer may serve a block before its logs. Returns false when
  * the cursor was moved back, because blocks have to be ingested again.
  */
-export async function ingestLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, range: LogRange): Promise<boolean> {
-  const { blocks, logs } = range;
-  if (blocks.at(-1)?.hash !== cursor.hash || logs.length === 0) return true;
+export async function ingestLate(gateway: Gateway, venue: Venue, cursor: ChainCursor, given: LogRange): Promise<boolean> {
+  if (given.blocks.at(-1)?.hash !== cursor.hash || given.logs.length === 0) return true;
   const known = await gateway.store.tracking.knownLogs(
     venue.definition.slug,
-    logs.map(({ place }) => place),
+    given.logs.map(({ place }) => place),
   );
-  const inputs = await readInputs(venue, range, known);
+  const range = await withReceipts(venue, given, known);
+  const { blocks, logs, unread } = range;
+  const [inputs, after] = await Promise.all([readInputs(venue, range, known), tradesAfter(gateway, venue, unread)]);
   let stands = true;
   const { events } = await change(gateway, venue, cursor, async (unit) => {
-    const late = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue));
+    const late = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue), hashesOf(unread));
     const overlooked = await overlookedLevel(unit, late, inputs);
     const block = blocks.find(({ number }) => number === overlooked);
     stands = block === undefined;
     if (block) return readAgainFrom(unit, venue, cursor, block);
-    unit.recordReferrals(referralsIn(logs));
-    return { block: cursor.number, changes: await applyLate(unit, late, inputs) };
+    noteContract(unit, range);
+    return { block: cursor.number, changes: await applyLate(unit, [...late, ...after], inputs) };
   });
+  await refreshIfNoted(gateway, venue, range);
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
   return stands;
 }
 
 /** Reverts to before the block as in a reorganisation, so that the follower ingests it and all later blocks again, with the missed logs. */
-async function readAgainFrom(
+export async function readAgainFrom(
   unit: TrackingUnit,
   venue: Venue,
   { startBlock, number: from }: ChainCursor,
@@ -182,6 +206,7 @@ export async function revertTo(gateway: Gateway, venue: Venue, cursor: ChainCurs
     unit.setCursor(next);
     return { block: next.number, changes };
   });
+  await refreshStanding(gateway, venue);
   venue.log.warn('chain.reorganised', { from: cursor.number, to: next.number, orders: orders.length });
   return next;
 }

@@ -14,6 +14,7 @@ import {
   timeoutBlocks,
   unansweredUpTo,
 } from './chain-steps.js';
+import { readKept } from './read-kept.js';
 import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
 import { LRUCache } from 'lru-cache';
 import { atMost } from '../caching/at-most.js';
@@ -53,6 +54,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const progress = createKnownByLooks();
   /** The cursor after this replica's last step; every step checks that the stored cursor still equals it. */
   let ownCursor: ChainCursor | null = null;
+  /** An earlier release, or another replica's, may have kept transactions that this one can read. */
+  let mayHaveKept = true;
   let batch: bigint = LOG_BATCH.first;
   let rereadAt = clock.now();
   /** Inputs by hash of transactions without logs since the last `watchHashes`; null when some of those blocks were not read completely. */
@@ -88,6 +91,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   function failed(error: unknown): false {
     // A replica that cannot try for the lease does not know of a follower; what was stored last must not hide the failure.
     progress.forget();
+    mayHaveKept = true;
     ownCursor = null;
     unlogged = null;
     if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
@@ -105,6 +109,13 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const head = newest && (await confirmed(newest));
     if (head === null) return false;
     const cursor = ownCursor ?? (await tracking.cursor(slug)) ?? (await begin(head));
+    if (mayHaveKept && cursor.number >= cursor.startBlock) {
+      mayHaveKept = false;
+      if (!(await readKept(gateway, venue, cursor))) {
+        ownCursor = null;
+        return true;
+      }
+    }
     const reached = await advance(cursor, head);
     recordProgress(reached.number, head.number);
     ownCursor = reached.hash === null ? null : reached;
@@ -149,8 +160,10 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       unlogged = null;
     }
     lease ??= await tracking.lease(slug, stopping.signal);
-    if (lease === null) await waitForFollower();
-    else progress.forget();
+    if (lease === null) {
+      mayHaveKept = true;
+      await waitForFollower();
+    } else progress.forget();
     return lease !== null;
   }
 

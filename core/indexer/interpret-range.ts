@@ -8,22 +8,25 @@ import { GatewayError } from '../errors.js';
 import type { Venue } from '../gateway.js';
 import { logKey, tradeRefKey, type TradeRef } from '../ports/stores/tracking.js';
 import type { LogRange } from '../ports/chain.js';
-import type { BlockHead, Hex } from '../types.js';
+import type { Address, BlockHead, Hex } from '../types.js';
 import type { ChainTrade, TradeInfo } from '../ports/account-chain.js';
 
-/** Interprets logs transaction by transaction; each sees the positions as the previous transactions left them. */
+/**
+ * Interprets logs transaction by transaction; each sees the positions as the previous transactions left them. `unread`: transactions that have
+ * logs which cannot be read.
+ */
 export function interpretRange(
   logs: readonly DiamondLog[],
   known: ReadonlyMap<string, PositionState | null>,
   precisionOf: PrecisionLookup,
+  unread: ReadonlySet<Hex> = new Set(),
 ): ChainEvent[] {
   const positions = new Map(known);
   return transactionsOf(logs).flatMap((transaction) => {
-    const events = interpretLogs(
-      transaction,
-      (trader, tradeIndex) => positions.get(tradeRefKey({ trader, tradeIndex })) ?? null,
-      precisionOf,
-    );
+    const tradeOf = (trader: Address, tradeIndex: number): PositionState | null =>
+      positions.get(tradeRefKey({ trader, tradeIndex })) ?? null;
+    const isUnread = unread.has(transaction[0]?.place.txHash ?? '0x');
+    const events = interpretLogs({ logs: transaction, tradeOf, precisionOf, isUnread });
     for (const event of events) {
       if (event.tradeIndex === null) continue;
       const key = tradeRefKey({ trader: event.trader, tradeIndex: event.tradeIndex });
@@ -48,7 +51,8 @@ function knownCollaterals(feed: Venue['feed']): readonly Pick<Collateral, 'index
   }
 }
 
-function transactionsOf(logs: readonly DiamondLog[]): DiamondLog[][] {
+/** The logs of each transaction. */
+export function transactionsOf(logs: readonly DiamondLog[]): DiamondLog[][] {
   const transactions = new Map<string, DiamondLog[]>();
   for (const log of logs) {
     const known = transactions.get(log.place.txHash);

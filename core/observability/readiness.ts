@@ -1,7 +1,7 @@
 import type { Gateway, Venue } from '../gateway.js';
 import type { EndpointHealth } from '../ports/chain.js';
 import { isNearHead, type CatchUp } from '../indexer/catch-up.js';
-import { venueNotes } from '../indexer/watch-head.js';
+import { venueNotes } from '../indexer/contract-notes.js';
 
 /** What a chain needs to be served, and its relayer. */
 export const CHAIN_PARTS = ['rpc', 'follower', 'feed', 'relayer'] as const;

@@ -1,5 +1,6 @@
 import type { PendingOrderStruct, TradeStruct } from '../domain/diamond-log.js';
 import type { BorrowingState, FundingState, LiquidationParams, Sides } from '../domain/market.js';
+import type { READ_FUNCTIONS } from '../chains/diamond-functions.js';
 import type { Address, BlockHead } from '../types.js';
 
 /** Account data read from the chain, in the contract's units. */
@@ -38,6 +39,8 @@ export interface PairMoment {
   readonly spreadP: bigint;
 }
 
+export type ReadFunction = keyof typeof READ_FUNCTIONS;
+
 export interface OpenTrade extends ChainTrade {
   readonly liquidation: LiquidationParams;
   readonly fees: {
@@ -51,8 +54,29 @@ export interface OpenTrade extends ChainTrade {
   /** Collateral units: realised profit and loss of closed parts, and withdrawn profit; 0 where this Diamond does not expose it. */
   readonly takenOut: bigint;
   readonly pair: PairMoment;
+  /** The function that the contract lacks and without which the liquidation price would be false; null: it can be computed. */
+  readonly lacks: ReadFunction | null;
   /** As registered in the contract, active or not; null where this Diamond does not expose it. */
   readonly collateral: { readonly precision: bigint; readonly precisionDelta: bigint } | null;
+}
+
+/** A trade as far as the contract answers: null where it does not have the function. */
+export interface ReadTrade {
+  readonly trade: TradeStruct;
+  readonly info: TradeInfo | null;
+  readonly liquidation: OpenTrade['liquidation'] | null;
+  readonly fees: OpenTrade['fees'] | null;
+  readonly borrowingV1: bigint | null;
+  readonly takenOut: bigint | null;
+  readonly pair: { readonly [Field in keyof PairMoment]: PairMoment[Field] | null };
+  readonly collateral: OpenTrade['collateral'];
+}
+
+export interface ReadTrades {
+  readonly block: BlockHead;
+  /** False: the contract does not list them, and `trades` are those that were expected. */
+  readonly isListed: boolean;
+  readonly trades: readonly ReadTrade[];
 }
 
 export interface OpenTrades {
@@ -62,7 +86,7 @@ export interface OpenTrades {
   readonly trades: readonly OpenTrade[];
 }
 
-/** A trade expected to be open. If the guesses are right, one round trip reads everything. */
+/** A trade expected to be open, as it is stored. If the guesses are right, one round trip reads everything. */
 export interface TradeGuess {
   readonly index: number;
   readonly pairIndex: number;
@@ -76,6 +100,8 @@ export interface OpenTradesQuery {
   readonly trader: Address;
   readonly block: BlockHead;
   readonly guesses: readonly TradeGuess[];
+  /** The same trades in the contract's form, for a contract that does not list them. */
+  readonly expected: readonly TradeStruct[];
   /** 1e10; the price used to compute holding fees. */
   readonly priceOf: (pairIndex: number) => bigint;
 }
@@ -100,7 +126,7 @@ export interface WalletQuery {
 }
 
 /** Everything a trader has, all at one block. */
-export type WholeAccount = OpenTrades & Wallet;
+export type WholeAccount = ReadTrades & Wallet;
 
 export interface TokenFunds {
   readonly balance: bigint;

@@ -3,14 +3,14 @@ import type {
   AccountFacts,
   ChainTrade,
   OpenOrders,
-  OpenTrades,
   OpenTradesQuery,
+  ReadTrades,
   TokenFunds,
   Wallet,
   WalletQuery,
   WholeAccount,
 } from './account-chain.js';
-import type { DiamondLog } from '../domain/diamond-log.js';
+import type { DiamondLog, RawLog, TransactionReceipt } from '../domain/diamond-log.js';
 import type { HistogramCounts } from '../observability/metrics.js';
 import type { RelayNode } from './relayer.js';
 import type {
@@ -36,6 +36,8 @@ export interface ChainCollateral {
 /** Facts read from the node at start and periodically; they override our own tables. */
 export interface ChainFacts {
   readonly chainId: number;
+  /** They were read at this block or later. */
+  readonly block: bigint;
   /** Names of functions we use that this Diamond does not have; null where it cannot be determined. */
   readonly missing: readonly string[] | null;
   /** In the order of their indices, from 1; null where it cannot be determined. */
@@ -44,6 +46,15 @@ export interface ChainFacts {
   readonly unlisted?: readonly Address[];
   /** Of the requested referrers, those whose whitelisting the Diamond does not expose. */
   readonly unchecked?: readonly Address[];
+}
+
+/** What is checked besides the facts after the contract changed. */
+export interface ContractFigures {
+  readonly pairs: number;
+  readonly groups: number;
+  readonly fees: number;
+  /** Known events among the newest ones that are not in the form we know, by name. */
+  readonly brokenEvents: readonly string[];
 }
 
 /** The node serves another chain or has no Diamond at the address, so its answers must not be used. */
@@ -114,6 +125,8 @@ export interface Chain {
   isValidSignature(wallet: Address, digest: Hex, signature: Hex): Promise<boolean>;
   /** Reads the chain id and what the Diamond serves in one round trip; throws ForeignChainError for another chain or a missing Diamond. */
   identify(referrers?: readonly Address[]): Promise<ChainFacts>;
+  /** Throws where the contract does not give a figure. `since`: the first block whose events are looked at, if it is not long ago. */
+  figures(since: bigint): Promise<ContractFigures>;
   /** Several reads at one block, batched as far as the Diamond allows; fails as a whole. */
   views(calls: readonly { readonly to: Address; readonly data: Hex }[], block: bigint): Promise<readonly Hex[]>;
   head(): Promise<BlockHead>;
@@ -121,6 +134,10 @@ export interface Chain {
   heads(listener: (block: BlockHead) => void): Cancel;
   /** The Diamond's logs of these blocks, in chain order; throws ChainMovedError when the chain moves during the read. */
   logs(from: bigint, to: bigint): Promise<LogRange>;
+  /** The Diamond's logs of these transactions, from their receipts; throws ChainMovedError when one is not in its block. */
+  receipts(places: readonly TransactionReceipt['place'][]): Promise<readonly TransactionReceipt[]>;
+  /** Reads kept logs again, without a node. */
+  read(place: TransactionReceipt['place'], raw: readonly RawLog[]): TransactionReceipt;
   /** The revert of a transaction on the state of the block; null when it succeeds. */
   replay(transaction: Pick<SeenTransaction, 'from' | 'to' | 'input'>, block: bigint): Promise<Revert | null>;
   /** Inputs of mined transactions by hash; throws when one of them is no longer on the chain. */
@@ -129,7 +146,7 @@ export interface Chain {
   trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[], block: bigint | null): Promise<readonly ChainTrade[]>;
   /** Positions, resting orders and orders waiting for the oracle, at the block. */
   openOrders(trader: Address, block: bigint): Promise<OpenOrders>;
-  openTrades(query: OpenTradesQuery): Promise<OpenTrades>;
+  openTrades(query: OpenTradesQuery): Promise<ReadTrades>;
   /** Balances, allowances and the collateral of orders, at the block. */
   wallet(query: WalletQuery): Promise<Wallet>;
   /** `openTrades` and `wallet` of one block, from one node. */

@@ -5,6 +5,8 @@ import type { AccountStore } from './stores/account.js';
 import type { ClosingSlippageStore, FacadeStore } from './stores/facade.js';
 import type { TrackingStore } from './stores/tracking.js';
 import type { CandleStore } from './stores/candles.js';
+import type { ContractStore } from './stores/contract.js';
+import type { ContractStanding } from '../domain/contract-doubt.js';
 import type { NotificationStore } from './stores/notifications.js';
 import type { JournalStore } from './stores/journal.js';
 import type { AlertStore, MetricsStore } from './stores/alerts.js';
@@ -25,6 +27,8 @@ export interface DueWork {
   readonly laneProblems: readonly (LaneProblem & { readonly wallet: Address })[];
   /** The last indexed block; null before the first. */
   readonly indexedBlock: bigint | null;
+  /** What the contract logged and changed. */
+  readonly contract: ContractStanding;
   /** Prepared orders whose time is over. */
   readonly orders: boolean;
   /** Prepared orders with a known hash. */
@@ -47,6 +51,7 @@ export interface Store {
   readonly switches: SwitchStore;
   readonly spend: SpendStore;
   readonly candles: CandleStore;
+  readonly contract: ContractStore;
   readonly admission: AdmissionStore;
   readonly signers: SignerStore;
   readonly journal: JournalStore;

@@ -90,6 +90,8 @@ export const STEPS = [
   'oracle_answered',
   'filled',
   'rejected',
+  'outcome_unknown',
+  'settled',
   'timed_out',
   'canceled',
   'expired',
@@ -107,6 +109,8 @@ interface Step {
   readonly seenAt: number | null;
   readonly block: number | null;
   readonly txHash: Hex | null;
+  /** What happened, where the name of the step does not say it. */
+  readonly note: string | null;
   /** A reorganisation undid it. */
   readonly isTakenBack: boolean;
 }
@@ -138,6 +142,10 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
       return { steps: ['oracle_answered', 'rejected'], leaves: 'rejected' };
     case 'reverted':
       return { steps: ['mined', 'rejected'], leaves: 'rejected' };
+    case 'unexplained':
+      return { steps: ['oracle_answered', 'outcome_unknown'], leaves: 'pending' };
+    case 'settled':
+      return { steps: ['settled'], leaves: event.fill === null ? 'rejected' : 'filled' };
     case 'timedOut':
       return { steps: ['timed_out'], leaves: 'timed_out' };
     case 'withdrawn':
@@ -160,13 +168,21 @@ function stepsOf({ events }: OrderHistory, entries: readonly JournalEntry[]): St
     const { steps: names, leaves } = partsOf(event);
     const seenAt = isOnChain ? seen(leaves, at) : at;
     const place = { at, seenAt, block: isOnChain ? Number(blockNumber) : null, txHash: event.kind === 'sent' ? event.hash : txHash };
-    return [...preparation(event), ...names.map((step) => ({ step, ...place, isTakenBack }))];
+    return [...preparation(event), ...names.map((step) => ({ step, ...place, note: noteOf(step), isTakenBack }))];
   });
   const undone = entries.flatMap(({ at, fact }) => (fact.kind === 'correction' ? [ours('reorganised', at)] : []));
   return [...steps, ...undone].sort((a, b) => momentOf(a) - momentOf(b));
 }
 
-const ours = (step: StepName, at: number): Step => ({ step, at, seenAt: at, block: null, txHash: null, isTakenBack: false });
+const noteOf = (step: StepName): string | null => NOTES[step] ?? null;
+
+const NOTES: Readonly<Partial<Record<StepName, string>>> = {
+  outcome_unknown:
+    'The contracts closed the request and logged something that this release cannot read: it may be executed. Do not send it again.',
+  settled: 'The operator stated the outcome, because the logs of the contracts cannot be read.',
+};
+
+const ours = (step: StepName, at: number): Step => ({ step, at, seenAt: at, block: null, txHash: null, note: null, isTakenBack: false });
 
 function preparation(event: ChainEvent): Step[] {
   if ((event.kind !== 'prepared' && event.kind !== 'renewed') || event.steps === undefined) return [];

@@ -5,7 +5,8 @@ import type { CloseIntent, DecreaseIntent, OpenTerms, Intent } from '../domain/i
 import { newlyPrepared, type Order, type OrderType } from '../domain/order.js';
 import { positionSizeCollateral, collateralToUsd } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
-import type { Gateway, Venue } from '../gateway.js';
+import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
+import { requireCurrent } from '../indexer/identify.js';
 import type { Draft } from '../ports/stores/orders.js';
 import type { PositionFigures } from './find-position.js';
 import { knownFunds } from '../caching/opening-reads.js';
@@ -56,6 +57,8 @@ export async function prepareOpening(
 ): Promise<CheckedOrder> {
   const { collateral, terms } = opening;
   const { agent, trader, scope } = caller;
+  await requireCurrent(gateway, venue);
+  requireOpenings(venue);
   checkScope(caller, opening);
   requireTradable(venue, opening);
   checkOpening(opening, trader);

@@ -8,8 +8,9 @@ import { encodeIntent, functionsOf, wrapFor, appendTag } from './encode-intent.j
 import { knownFacts, openingFacts } from '../caching/opening-reads.js';
 import { isUsual, learnGas, learnUsual, withCachedGas } from '../caching/gas-cache.js';
 import type { HandedOut } from '../ports/stores/orders.js';
-import { notTheDelegate, refusalOf, refuseShortage } from './refuse-revert.js';
+import { namesNoFunction, notTheDelegate, refusalOf, refuseShortage } from './refuse-revert.js';
 import type { OpeningFacts, OpeningQuestion, Simulation, SimulationResult } from '../ports/simulation.js';
+import { identifyAgain, requireCurrent } from '../indexer/identify.js';
 import { requireDelegate } from '../access/agent-status.js';
 import { GatewayError } from '../errors.js';
 
@@ -60,7 +61,9 @@ export async function prepareTransaction(
   { intent, takes, opening, others = 0 }: WriteRequest,
 ): Promise<PreparedWrite> {
   const { trader, sender } = caller;
-  requireServed(venue, [...functionsOf(intent), ...(sender === trader ? [] : (['delegatedTradingAction'] as const))]);
+  const functions = [...functionsOf(intent), ...(sender === trader ? [] : (['delegatedTradingAction'] as const))];
+  await requireCurrent(gateway, venue);
+  requireServed(venue, functions);
   if (takes !== null) requireAgreed(venue, takes.collateral);
   const inner = encodeIntent(intent, trader);
   const [tag, ...otherTags] = [newTag(gateway), ...Array.from({ length: others }, () => newTag(gateway))] as const;
@@ -76,6 +79,10 @@ export async function prepareTransaction(
   const { revert, delegate } = simulated;
   if (sender !== trader && (delegate !== sender || revert?.name === 'DelegateNotApproved')) throw notTheDelegate(venue, caller, delegate);
   if (takes !== null && simulated.token !== null) refuseShortage(venue, caller, { ...takes, ...simulated.token, inner });
+  if (revert !== null && namesNoFunction(revert)) {
+    await identifyAgain(gateway, venue);
+    requireServed(venue, functions);
+  }
   if (revert !== null) throw await refusalOf(gateway, venue, caller, { intent, inner, revert });
   const gas = simulated.gas === null ? null : (simulated.gas * (100n + GAS_MARGIN)) / 100n;
   const handedOut = { tag, data, gas, steps: { validatedAt, simulatedAt } };

@@ -32,6 +32,10 @@ export async function refusalOf(
 export const wouldRevert = (calldata: Hex, errorName: string, args: readonly string[] = []): GatewayError =>
   new GatewayError('SIMULATION_REVERTED', { errorName, args, calldata });
 
+/** How Diamonds answer a call of a function that they do not have. */
+export const namesNoFunction = ({ name, args, data }: Revert): boolean =>
+  name === 'NotFound' || data === '0x' || (name === 'Error' && /function does not exist/i.test(args[0] ?? ''));
+
 /** An error that is not in the ABI is named by its selector. */
 const nameOf = ({ name, data }: Revert): string => name ?? (data.length < 10 ? 'EmptyRevert' : data.slice(0, 10));
 

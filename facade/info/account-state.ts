@@ -1,6 +1,6 @@
 import type { OpenTrade, OpenTrades, TokenFunds } from '../../core/ports/account-chain.js';
 import { fromNode } from '../../core/ports/chain.js';
-import { moneyOf, newestBlock, openTradesQuery, unitsOf } from '../../core/account/list-positions.js';
+import { moneyOf, newestBlock, openTradesQuery, unitsOf, wholeTrades } from '../../core/account/list-positions.js';
 import { figuresOf } from '../../core/domain/interpret-executions.js';
 import { collateralToUsd, entryBase, positionSizeCollateral } from '../../core/domain/pricing/size.js';
 import { maximum, minimum } from '../../core/domain/pricing/units.js';
@@ -87,7 +87,7 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
     paid === null ? null : store.orders.unminedOpenings(slug, trader, paid.index),
   ]);
   const block = await blockSince(venue, unmined?.indexedBlock ?? null);
-  const open = await fromNode(
+  const whole = await fromNode(
     venue.chain.wholeAccount({
       ...openTradesQuery(venue, trader, { block, known }),
       tokens: paid === null ? [] : [paid.address],
@@ -96,17 +96,17 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
   );
   // At the contract's prices of this block, as trades are: otherwise an opening would move the sum.
   const usdOf = (units: bigint, collateral: Collateral): bigint =>
-    collateralToUsd(units, { ...collateral, priceUsd: open.pricesUsd.get(collateral.index) ?? collateral.priceUsd });
-  const { balance, allowance } = open.tokens[0] ?? { balance: 0n, allowance: 0n };
+    collateralToUsd(units, { ...collateral, priceUsd: whole.pricesUsd.get(collateral.index) ?? collateral.priceUsd });
+  const { balance, allowance } = whole.tokens[0] ?? { balance: 0n, allowance: 0n };
   const waiting = (unmined?.openings ?? []).filter(({ minedBlock }) => minedBlock === null || minedBlock > block.number);
   return {
-    open,
+    open: wholeTrades(venue, trader, { read: whole, known }),
     entryPrices: new Map(
       known.flatMap(({ tradeIndex, position: { entryPriceUsd } }) => (entryPriceUsd === undefined ? [] : [[tradeIndex, entryPriceUsd]])),
     ),
     settings,
     walletUsd: paid === null ? 0n : usdOf(balance, paid),
-    inOrdersUsd: collaterals.reduce((sum, collateral) => sum + usdOf(open.inOrders.get(collateral.index) ?? 0n, collateral), 0n),
+    inOrdersUsd: collaterals.reduce((sum, collateral) => sum + usdOf(whole.inOrders.get(collateral.index) ?? 0n, collateral), 0n),
     spendableUsd: paid === null ? 0n : usdOf(spendable({ balance, allowance }, waiting), paid),
   };
 }

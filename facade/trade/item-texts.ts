@@ -82,6 +82,8 @@ export function errorText({ code, message, details }: GatewayError): string | nu
       return minimumText(details);
     case 'MARKET_CLOSED':
       return ITEM_TEXTS.halted;
+    case 'NOT_READY':
+      return haltText(details);
     case 'MARKET_NOT_FOUND':
       return ITEM_TEXTS.invalidAsset;
     case 'PRECISION_ERROR':
@@ -100,6 +102,10 @@ export function errorText({ code, message, details }: GatewayError): string | nu
       return null;
   }
 }
+
+/** Only closing goes on: that concerns the item, and not the whole service. */
+const haltText = ({ concerns, reason }: ErrorDetails<'NOT_READY'>): string | null =>
+  concerns === 'openings' ? `${ITEM_TEXTS.halted} Nothing is opened now: ${reason}.` : null;
 
 /** Clients compare the first sentence; the actual minimum here depends on the leverage. */
 const minimumText = ({ minCollateralUsd, minNotionalUsd, leverage }: ErrorDetails<'SIZE_BELOW_MINIMUM'>): string =>

@@ -89,6 +89,7 @@ const TimelineStep = z
     sinceStartMs: z.int().nonnegative(),
     block: z.int().nullable(),
     txHash: TxHash.nullable(),
+    note: z.string().nullable().describe('What happened, where the name of the step does not say it.'),
     isTakenBack: z.boolean().describe('A reorganisation undid it.'),
   })
   .meta({ id: 'TimelineStep' });

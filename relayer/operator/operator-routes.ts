@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { ALERT_ROUTES, STATUS_ROUTES } from './status-routes.js';
+import { CONTRACT_ROUTES } from './contract-routes.js';
 import { COST_ROUTES, HISTORY_ROUTES } from './cost-routes.js';
 import type { OperatorRoute } from './operator-route.js';
 import { QUOTA_ROUTES, RULES_ROUTES } from './rules-routes.js';
@@ -22,6 +23,7 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   ...SWITCH_ROUTES,
   ...DRILL_ROUTES,
   ...ROTATION_ROUTES,
+  ...CONTRACT_ROUTES,
 ];
 
 interface OperatorAccessOptions {

@@ -64,8 +64,16 @@ describe('collaterals that differ', () => {
     expect(collateralDoubts(fromBackend, found)).toEqual([
       expect.stringMatching(/^collateral 2 \(BtcUSD\) is 0x0+aa .* 0x0+bb at the backend/),
     ]);
-    const facts = { chainId: 8453, missing: [], collaterals: found };
-    const state = { facts, head: null, fault: null, followed: { block: null, caughtUpAt: null, fault: null }, catchUp: null };
+    const facts = { chainId: 8453, block: 1n, missing: [], collaterals: found };
+    const state = {
+      facts,
+      contract: null,
+      checked: null,
+      head: null,
+      fault: null,
+      followed: { block: null, caughtUpAt: null, fault: null },
+      catchUp: null,
+    };
     const refused = fromBackend.filter((collateral) => {
       try {
         requireAgreed({ state }, collateral);

@@ -84,6 +84,8 @@ export interface TimelineStep {
   readonly sinceStartMs: number;
   readonly block: number | null;
   readonly txHash: string | null;
+  /** What happened, where the name of the step does not say it. */
+  readonly note: string | null;
   readonly isTakenBack: boolean;
 }
 

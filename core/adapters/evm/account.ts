@@ -3,11 +3,11 @@ import type {
   AccountFacts,
   ChainTrade,
   OpenOrders,
-  OpenTrade,
-  OpenTrades,
   OpenTradesQuery,
   PairMoment,
   TokenFunds,
+  ReadTrade,
+  ReadTrades,
   TradeGuess,
   Wallet,
   WalletQuery,
@@ -68,6 +68,7 @@ async function tokenFacts(
   return { balance, allowance };
 }
 
+/** The contract has two functions for a trade; where one is gone, the other is asked. */
 export function chainTrades(
   client: PublicClient,
   { diamond }: ChainDefinition,
@@ -78,12 +79,28 @@ export function chainTrades(
   return Promise.all(
     refs.map(async ({ trader, tradeIndex }) => {
       const [trade, info] = await Promise.all([
-        client.readContract({ ...view, functionName: 'getTrade', args: [trader, tradeIndex] }),
-        client.readContract({ ...view, functionName: 'getTradeInfo', args: [trader, tradeIndex] }),
+        client.readContract({ ...view, functionName: 'getTrade', args: [trader, tradeIndex] }).catch(absentWhenReverted),
+        client.readContract({ ...view, functionName: 'getTradeInfo', args: [trader, tradeIndex] }).catch(absentWhenReverted),
       ]);
-      return { trade, info };
+      return trade !== null && info !== null ? { trade, info } : listedTrade(client, view, trader, tradeIndex);
     }),
   );
+}
+
+async function listedTrade(
+  client: PublicClient,
+  view: { readonly address: Address; readonly abi: typeof diamondAbi; readonly blockNumber?: bigint },
+  trader: Address,
+  tradeIndex: number,
+): Promise<ChainTrade> {
+  const [trades, infos] = await Promise.all([
+    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
+  ]);
+  const at = trades.findIndex(({ index }) => index === tradeIndex);
+  const [trade, info] = [trades[at], infos[at]];
+  if (!trade || !info) throw new Error(`the contract does not list trade ${tradeIndex}`);
+  return { trade, info };
 }
 
 export async function openOrders(
@@ -110,16 +127,18 @@ export async function openOrders(
   };
 }
 
-/** Open trades and resting orders together. */
+/** Open trades and resting orders together; null where the contract does not list them. */
 const readTrades = (client: PublicClient, diamond: Address, { trader, block }: Pick<WalletQuery, 'trader' | 'block'>) =>
-  client.readContract({ address: diamond, abi: diamondAbi, blockNumber: block.number, functionName: 'getTrades', args: [trader] });
+  client
+    .readContract({ address: diamond, abi: diamondAbi, blockNumber: block.number, functionName: 'getTrades', args: [trader] })
+    .catch(absentWhenReverted);
 
 /** One round trip, and a second one where a request is left of a trade that was closed. */
 export async function wallet(
   client: PublicClient,
   { diamond }: ChainDefinition,
   query: WalletQuery,
-  reading: Promise<readonly TradeStruct[]> = readTrades(client, diamond, query),
+  reading: Promise<readonly TradeStruct[] | null> = readTrades(client, diamond, query),
 ): Promise<Wallet> {
   const { trader, block, tokens, priced = [] } = query;
   const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
@@ -129,6 +148,7 @@ export async function wallet(
     Promise.all(tokens.map((token) => tokenFacts(client, { token, trader, diamond, block: block.number }).catch(absentWhenReverted))),
     Promise.all(priced.map((index) => collateralPrice(client, diamond, { index, block: block.number }))),
   ]);
+  if (trades === null) throw new Error('the contract does not list trades, so the collateral of resting orders is unknown');
   const open = trades.filter(({ isOpen }) => isOpen);
   const pending = stored.filter(({ isOpen }) => isOpen);
   const changed = pending.filter(({ orderType }) => changesTrade(orderType)).map(({ trade }) => trade.index);
@@ -171,17 +191,18 @@ export async function openTrades(
   client: PublicClient,
   { diamond }: ChainDefinition,
   query: OpenTradesQuery,
-  reading: Promise<readonly TradeStruct[]> = readTrades(client, diamond, query),
-): Promise<OpenTrades> {
+  reading: Promise<readonly TradeStruct[] | null> = readTrades(client, diamond, query),
+): Promise<ReadTrades> {
   const { trader, block, guesses } = query;
   const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
-  const [trades, infos, liquidation, collaterals, guessed] = await Promise.all([
+  const [listed, infos, liquidation, collaterals, guessed] = await Promise.all([
     reading,
-    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
-    client.readContract({ ...view, functionName: 'getTradesLiquidationParams', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getTradesLiquidationParams', args: [trader] }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getCollaterals' }).catch(absentWhenReverted),
     readDetails(client, diamond, query, guesses),
   ]);
+  const trades = listed ?? query.expected;
   const missing = trades
     .filter(({ tradeType }) => tradeType === POSITION)
     .map((trade) => ({ ...trade, leverage: BigInt(trade.leverage) }))
@@ -189,13 +210,15 @@ export async function openTrades(
   const details = new Map([...guessed, ...(await readDetails(client, diamond, query, missing))]);
   return {
     block,
-    trades: trades.flatMap((trade, at): OpenTrade[] => {
-      const [info, params, own] = [infos[at], liquidation[at], details.get(trade.index)];
-      if (!info || !params || !own) return [];
+    isListed: listed !== null,
+    trades: trades.flatMap((trade, at): ReadTrade[] => {
+      const own = details.get(trade.index);
+      if (!own) return [];
+      // Both list the trades in the order of the first; without it, what they list is unknown.
+      const [info, params] = listed === null ? [] : [infos?.[at], liquidation?.[at]];
       const { precision, precisionDelta } = collaterals?.[trade.collateralIndex - 1] ?? {};
       const collateral = precision && precisionDelta ? { precision, precisionDelta } : null;
-      const pair = { ...own.pair, collateralPriceUsd: own.pair.collateralPriceUsd || BigInt(info.collateralPriceUsd) };
-      return [{ trade, info, liquidation: wide(params), ...own, pair, collateral }];
+      return [{ trade, info: info ?? null, liquidation: params ? wide(params) : null, ...own, collateral }];
     }),
   };
 }
@@ -208,7 +231,7 @@ const isSame = (a: TradeGuess, b: TradeGuess): boolean =>
   a.collateralAmount === b.collateralAmount &&
   a.leverage === b.leverage;
 
-type Details = Pick<OpenTrade, 'fees' | 'borrowingV1' | 'takenOut' | 'pair'>;
+type Details = Pick<ReadTrade, 'fees' | 'borrowingV1' | 'takenOut' | 'pair'>;
 
 async function readDetails(
   client: PublicClient,
@@ -224,12 +247,12 @@ async function readDetails(
   const pairs = [collateralIndices, pairIndices] as const;
   const own = [traders, trades.map(({ index }) => index)] as const;
   const [fees, realized, funding, borrowing, oi, spreads, prices, borrowingV1] = await Promise.all([
-    client.readContract({ ...view, functionName: 'getTradeFeesDataArray', args: own }),
+    client.readContract({ ...view, functionName: 'getTradeFeesDataArray', args: own }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getTradeUiRealizedPnlDataArray', args: own }).catch(absentWhenReverted),
-    client.readContract({ ...view, functionName: 'getPairFundingFeeData', args: pairs }),
-    client.readContract({ ...view, functionName: 'getPairBorrowingFeeData', args: pairs }),
-    client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }),
-    client.readContract({ ...view, functionName: 'pairSpreadPArray', args: [traders, pairIndices.map(BigInt)] }),
+    client.readContract({ ...view, functionName: 'getPairFundingFeeData', args: pairs }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getPairBorrowingFeeData', args: pairs }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getPairOisAfterV10Token', args: pairs }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'pairSpreadPArray', args: [traders, pairIndices.map(BigInt)] }).catch(absentWhenReverted),
     // A missing price feed or market must not hide positions in others.
     Promise.all(collateralIndices.map((index) => collateralPrice(client, diamond, { index, block: block.number }))),
     Promise.all(
@@ -245,21 +268,17 @@ async function readDetails(
     ),
   ]);
   return new Map(
-    trades.flatMap(({ index }, at): [number, Details][] => {
-      const [paid, rate, acc, sides] = [fees[at], funding[at], borrowing[at], oi[at]];
-      if (!paid || !rate || !acc || !sides) return [];
-      const pair: PairMoment = {
-        funding: {
-          ...rate,
-          lastFundingUpdateTs: BigInt(rate.lastFundingUpdateTs),
-        },
-        borrowing: { accBorrowingFeeP: acc.accBorrowingFeeP, lastBorrowingUpdateTs: BigInt(acc.lastBorrowingUpdateTs) },
-        oiToken: { long: sides.oiLongToken, short: sides.oiShortToken },
-        collateralPriceUsd: prices[at] ?? 0n,
-        spreadP: spreads[at] ?? 0n,
+    trades.map(({ index }, at): [number, Details] => {
+      const [rate, acc, sides, paid] = [funding?.[at], borrowing?.[at], oi?.[at], realized?.[at]];
+      const pair: Details['pair'] = {
+        funding: rate ? { ...rate, lastFundingUpdateTs: BigInt(rate.lastFundingUpdateTs) } : null,
+        borrowing: acc ? { accBorrowingFeeP: acc.accBorrowingFeeP, lastBorrowingUpdateTs: BigInt(acc.lastBorrowingUpdateTs) } : null,
+        oiToken: sides ? { long: sides.oiLongToken, short: sides.oiShortToken } : null,
+        collateralPriceUsd: prices[at] ?? null,
+        spreadP: spreads?.[at] ?? null,
       };
-      const { realizedPnlPartialCloseCollateral: parts = 0n, pnlWithdrawnCollateral: withdrawn = 0n } = realized?.[at] ?? {};
-      return [[index, { fees: paid, borrowingV1: borrowingV1[at] ?? 0n, takenOut: parts + withdrawn, pair }]];
+      const takenOut = paid ? paid.realizedPnlPartialCloseCollateral + paid.pnlWithdrawnCollateral : null;
+      return [index, { fees: fees?.[at] ?? null, borrowingV1: borrowingV1[at] ?? null, takenOut, pair }];
     }),
   );
 }

@@ -217,6 +217,7 @@ export const diamondAbi = [
   {"name":"PendingAccBorrowingFeesStored","type":"event","inputs":[{"type":"uint8","name":"collateralIndex","indexed":true},{"type":"uint16","name":"pairIndex","indexed":true},{"type":"tuple","name":"data","components":[{"type":"uint128","name":"accBorrowingFeeP"},{"type":"uint32","name":"lastBorrowingUpdateTs"},{"type":"uint96","name":"__placeholder"}]}]},
   {"name":"ChainlinkRequested","type":"event","inputs":[{"type":"bytes32","name":"id","indexed":true}]},
   {"name":"ChainlinkFulfilled","type":"event","inputs":[{"type":"bytes32","name":"id","indexed":true}]},
+  {"name":"DiamondCut","type":"event","inputs":[{"type":"tuple[]","name":"diamondCut","components":[{"type":"address","name":"facetAddress"},{"type":"uint8","name":"action"},{"type":"bytes4[]","name":"functionSelectors"}]},{"type":"address","name":"init"},{"type":"bytes","name":"data"}]},
   {"name":"DelegateNotApproved","type":"error","inputs":[]},
   {"name":"DelegatedActionNotAllowed","type":"error","inputs":[]},
   {"name":"Paused","type":"error","inputs":[]},

@@ -205,6 +205,7 @@ const READS = [
 /** EIP-2535 loupe, read at start: an operation whose selector the Diamond lacks is turned off. */
 const LOUPE = [
   'struct Facet { address facetAddress; bytes4[] functionSelectors }',
+  'struct FacetCut { address facetAddress; uint8 action; bytes4[] functionSelectors }',
   'function facets() view returns (Facet[])',
   'function facetAddress(bytes4 selector) view returns (address)',
 ] as const;
@@ -271,6 +272,7 @@ const EVENTS = [
   'event PendingAccBorrowingFeesStored(uint8 indexed collateralIndex, uint16 indexed pairIndex, PairBorrowingFeeData data)',
   'event ChainlinkRequested(bytes32 indexed id)',
   'event ChainlinkFulfilled(bytes32 indexed id)',
+  'event DiamondCut(FacetCut[] diamondCut, address init, bytes data)',
 ] as const;
 
 const ERRORS = [

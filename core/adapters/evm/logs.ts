@@ -9,19 +9,33 @@ import {
   type PublicClient,
 } from 'viem';
 import type { ChainDefinition } from '../../chains/chains.js';
-import { BEGINNINGS, DIAMOND_LOG_NAMES, type DiamondLog } from '../../domain/diamond-log.js';
+import {
+  BEGINNINGS,
+  DIAMOND_LOG_NAMES,
+  type DiamondLog,
+  type LogPlace,
+  type RawLog,
+  type TransactionReceipt,
+} from '../../domain/diamond-log.js';
 import { ChainMovedError, type LogRange } from '../../ports/chain.js';
 import type { Address, BlockHead, Hex } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 import type { SeenTransaction } from '../../ports/simulation.js';
 
 const WANTED: ReadonlySet<string> = new Set(DIAMOND_LOG_NAMES);
-const EVENTS: ReadonlyMap<Hex, { readonly name: string; readonly read: EventDecoder }> = new Map(
+interface KnownEvent {
+  readonly name: string;
+  readonly isWanted: boolean;
+  readonly read: EventDecoder;
+}
+const EVENTS: ReadonlyMap<Hex, KnownEvent> = new Map(
   diamondAbi.flatMap((item) =>
-    item.type === 'event' && WANTED.has(item.name) ? [[toEventSelector(item), { name: item.name, read: eventDecoder(item) }] as const] : [],
+    item.type === 'event'
+      ? [[toEventSelector(item), { name: item.name, isWanted: WANTED.has(item.name), read: eventDecoder(item) }] as const]
+      : [],
   ),
 );
-const WANTED_TOPICS = [...EVENTS.keys()];
+const WANTED_TOPICS = [...EVENTS].flatMap(([topic, { isWanted }]) => (isWanted ? [topic] : []));
 /** Ranges up to this length are read with full blocks in one round trip; for longer ones only the needed headers are read. */
 const FEW_BLOCKS = 12n;
 
@@ -109,19 +123,45 @@ function decode(log: MinedLog, blocks: ReadonlyMap<bigint, BlockHead>): DiamondL
   const block = blocks.get(log.blockNumber);
   if (!block) throw new ChainMovedError(`a log names block ${log.blockNumber}, which was not asked for`);
   if (block.hash !== log.blockHash) throw new ChainMovedError(`a log names another block ${log.blockNumber}`);
-  const event = log.topics[0] && EVENTS.get(log.topics[0]);
-  if (!event) return null;
+  const { blockNumber, blockHash, transactionHash: txHash, logIndex } = log;
+  const read = decodeAt(log, { blockNumber, blockHash, txHash, logIndex, at: Number(block.timestamp) * 1000 });
+  return read === 'unreadable' ? null : read;
+}
+
+/** Null for an event that is known and not interpreted. */
+function decodeAt({ topics, data }: Pick<RawLog, 'topics' | 'data'>, place: LogPlace): DiamondLog | 'unreadable' | null {
+  const event = topics[0] && EVENTS.get(topics[0]);
+  if (!event) return 'unreadable';
   try {
-    const args = event.read(log.topics, log.data);
-    const { blockNumber, blockHash, transactionHash: txHash, logIndex } = log;
-    return {
-      name: event.name,
-      args,
-      place: { blockNumber, blockHash, txHash, logIndex, at: Number(block.timestamp) * 1000 },
-    } as DiamondLog;
+    const args = event.read(topics, data);
+    return event.isWanted ? ({ name: event.name, args, place } as DiamondLog) : null;
   } catch {
-    return null;
+    return 'unreadable';
   }
+}
+
+/** Unlike a filter of logs, a receipt has those that this release does not know. */
+export async function readReceipts(
+  client: PublicClient,
+  { diamond }: ChainDefinition,
+  places: readonly TransactionReceipt['place'][],
+): Promise<TransactionReceipt[]> {
+  const asked = places.map(async (place): Promise<TransactionReceipt> => {
+    const receipt = await client.request({ method: 'eth_getTransactionReceipt', params: [place.txHash] });
+    if (receipt?.blockHash !== place.blockHash) throw new ChainMovedError(`the node has no receipt of ${place.txHash} in its block`);
+    const own = receipt.logs.filter(({ address }) => lower(address) === lower(diamond));
+    return readRaw(
+      place,
+      own.map(({ logIndex, topics, data }) => ({ logIndex: Number(logIndex), topics, data })),
+    );
+  });
+  return Promise.all(asked);
+}
+
+export function readRaw(place: TransactionReceipt['place'], raw: readonly RawLog[]): TransactionReceipt {
+  const read = raw.map((log) => decodeAt(log, { ...place, logIndex: log.logIndex }));
+  const logs = read.filter((log): log is DiamondLog => log !== null && log !== 'unreadable');
+  return { place, raw, logs, isReadable: !read.includes('unreadable') };
 }
 
 type Args = Readonly<Record<string, unknown>>;

@@ -8,7 +8,8 @@ import { accountFacts, chainTrades, delegateOf, openOrders, openTrades, referrer
 import { createEndpoints, troubleOf } from './endpoints.js';
 import { createRelayNode } from './relay-node.js';
 import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, replay, simulate, updateFees } from './simulate.js';
-import { outcomeOf, readBlocks, readHead, readInputs, readLogs, seenTransaction } from './logs.js';
+import { outcomeOf, readBlocks, readHead, readInputs, readLogs, readRaw, readReceipts, seenTransaction } from './logs.js';
+import { contractFigures } from './diamond-checks.js';
 import { createRpcTransport } from './transport.js';
 import { createTry } from './try-together.js';
 import { createWalletCall, isValidSignature } from './wallet-call.js';
@@ -44,11 +45,14 @@ export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = 
     endpoints: () => endpoints.health(),
     traffic: () => endpoints.all.map(({ host, traffic, calls }) => ({ host, ...traffic, methods: calls.methods() })),
     views: (calls, block) => ask(() => views(calls, block)),
+    figures: (since) => ask(() => contractFigures(client, definition.diamond, since)),
     identify: (referrers) => ask(() => identify(client, definition, referrers)),
     delegateOf: (trader) => delegateOf(client, definition, trader),
     hasCode: async (address) => (await client.getCode({ address })) !== undefined,
     isValidSignature: (wallet, digest, signature) => isValidSignature(walletCall, wallet, digest, signature),
     logs: (from, to) => ask(() => readLogs(client, definition, from, to)),
+    receipts: (places) => ask(() => readReceipts(client, definition, places)),
+    read: readRaw,
     replay: (transaction, block) => replay(client, transaction, block),
     inputs: (hashes) => readInputs(client, hashes),
     trades: (refs, block) => ask(() => chainTrades(client, definition, refs, block)),
@@ -135,6 +139,8 @@ async function identify(
   referrers: readonly Address[] = [],
 ): Promise<ChainFacts> {
   const selectors = [...USED_SELECTORS];
+  // Before everything else: what is read afterwards is of this block or a later one.
+  const block = await client.getBlockNumber({ cacheTime: 0 });
   const [listed, found, code, collaterals, ...facets] = await Promise.all([
     Promise.all(referrers.map((referrer) => isListed(client, diamond, referrer))),
     client.getChainId(),
@@ -150,6 +156,7 @@ async function identify(
   const hasLoupe = facets.every((answer) => answer !== null && WORD.test(answer));
   return {
     chainId,
+    block,
     missing: hasLoupe ? selectors.flatMap(([name], at) => (BigInt(facets[at] ?? 0) === 0n ? [name] : [])) : null,
     collaterals: collaterals === null ? null : readCollaterals(collaterals),
     ...(referrers.length > 0 && {

@@ -5,6 +5,7 @@ import { systemClock, systemRandom } from '../system/clock.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
+import { createContractStore } from './contract-store.js';
 import { expectWrites, reachDatabase, type DatabaseOptions } from './connect-database.js';
 import { withFaults } from './faults.js';
 import { inTransaction } from './statement.js';
@@ -74,6 +75,7 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, .
   return {
     ...queries,
     candles: withFaults(createCandleStore(db)),
+    contract: withFaults({ ...createContractStore(db) }),
     access: withFaults(createAccessStore(db)),
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore({ db, batcher, leases }) }),

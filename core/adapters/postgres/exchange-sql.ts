@@ -165,7 +165,7 @@ export const factsOf = (owner: (table: string) => string): string => `
     (select coalesce(json_agg(json_build_array(trade_index, state::text, ${OPENED}) order by trade_index), '[]')::text from positions
      where ${owner('positions')} and is_open and state is not null) as positions,
     array(select (state->>'tradeIndex')::int from orders
-     where ${owner('orders')} and is_live and status <> 'open' and state->>'tradeIndex' is not null) as busy,
+     where ${owner('orders')} and is_live and status <> 'open' and state -> 'unexplained' is null and state->>'tradeIndex' is not null) as busy,
     (select coalesce(json_agg(json_build_array(pair_index, leverage, is_cross)), '[]')::text from leverage_settings
      where ${owner('leverage_settings')}) as leverage,
     ${NOW_MS} as asked_at`;

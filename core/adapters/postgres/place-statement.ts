@@ -60,7 +60,7 @@ export const AROUND = `
     (select min(expires_at) from orders where ${unsentOf}) as earliest,
     (cast(:soleOn as bigint) is not null and exists (
       select from orders where chain = ${chain} and trader = ${trader} and is_live and status <> 'open'
-        and (state ->> 'tradeIndex')::bigint = cast(:soleOn as bigint))) as is_busy,
+        and state -> 'unexplained' is null and (state ->> 'tradeIndex')::bigint = cast(:soleOn as bigint))) as is_busy,
     unmined.takes as unmined_takes, unmined.amount as unmined_amount, ${NOW_MS} as asked_at`;
 
 /** Source of the checks; openings are summed only for a draft that needs funds. */

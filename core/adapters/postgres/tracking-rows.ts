@@ -14,6 +14,8 @@ import { settling } from './spend-store.js';
 /** Events from logs are keyed by block, transaction and log index; others by subject, kind and block. */
 export function eventKey({ place, kind, trader, orderKey, tradeIndex }: ChainEvent): string {
   const { blockHash, txHash, logIndex, blockNumber } = place;
+  // Another event may follow from the same log, once it can be read.
+  if (kind === 'unexplained') return `${blockHash ?? ''}/${txHash ?? ''}/${logIndex ?? ''}/unexplained`;
   return logIndex === null || blockHash === null || txHash === null
     ? `${trader}/${orderKey ?? tradeIndex ?? ''}/${kind}/${blockNumber}`
     : logKey({ blockHash, txHash, logIndex });
@@ -56,7 +58,8 @@ export const orderRows = (orders: readonly StoredOrder[]): string =>
       client_id: order?.clientId ?? null,
       status: order?.status ?? null,
       is_live: order !== null && isLive(order),
-      requested_block: order?.requestedBlock?.toString() ?? null,
+      // Without one no timeout counts.
+      requested_block: order?.unexplained === undefined ? (order?.requestedBlock?.toString() ?? null) : null,
       expires_at: order?.expiresAt ?? null,
       state: order === null ? null : encodeExact(order),
     })),

@@ -38,6 +38,7 @@ import { KNOWN_EVENTS, PASS, WAITING } from './tracking-sql.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { isLevelEvent } from '../../domain/order-machine.js';
 import { journalStatements } from './journal-rows.js';
+import { createContractUnit } from './contract-store.js';
 
 export interface TrackingStoreParts {
   readonly db: Knex;
@@ -160,8 +161,10 @@ const tradeRefOf = ({ trader, trade_index }: PositionRow): TradeRef => ({ trader
 function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
   const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => steps.ask<Row>(asked, { chain, ...values });
   const leave = (asked: Statement, values: Values): void => steps.leave({ asked, values: { chain, ...values } });
+  const { forgetAbove, ...contract } = createContractUnit(rows, leave);
 
   return {
+    ...contract,
     cursor: async () => readCursor((await rows<CursorRow>(sql.CURSOR, {}))[0]),
     setCursor(cursor, passed = []) {
       steps.leave(...movingTo(chain, cursor, passed));
@@ -211,6 +214,7 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
     async orphanAbove(block) {
       leave(sql.UNMARK_BACKFILLED, { block });
       leave(sql.FORGET_REFERRALS, { block });
+      forgetAbove(block);
       return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
     },
     async eventsOfOrders(ids) {
@@ -279,7 +283,7 @@ const isFill = (event: ChainEvent): boolean => event.kind === 'executed' && (isF
 function keyOf({ event, orderId }: { readonly event: ChainEvent; readonly orderId: bigint | null }): string {
   const { blockHash, txHash, logIndex } = event.place;
   const own = (place: string): string => ownEventKey(orderId ?? 0n, event.kind, place);
-  if (event.kind === 'reverted') return own(`${blockHash ?? ''}/${txHash ?? ''}`);
+  if (event.kind === 'reverted' || event.kind === 'settled') return own(`${blockHash ?? ''}/${txHash ?? ''}`);
   return isLevelEvent(event) ? own(`${blockHash ?? ''}/${txHash ?? ''}/${logIndex ?? ''}`) : eventKey(event);
 }
 

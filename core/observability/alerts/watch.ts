@@ -3,6 +3,7 @@ import type { Gateway, Venue } from '../../gateway.js';
 import type { Address, Cancel } from '../../types.js';
 import type { Alert, AlertKind } from '../../ports/stores/alerts.js';
 import type { Alerts } from './alerts.js';
+import { openDoubts } from '../../domain/contract-doubt.js';
 import { runwayDays } from '../../ports/stores/gas.js';
 import type { AlertSettings } from '../../config/operator.js';
 import type { LaneHealth } from '../../ports/stores/relay.js';
@@ -68,6 +69,7 @@ async function checkVenue(watch: Watch, venue: Venue, open: readonly Alert[]): P
   const balances = venue.relayer?.wallets().map((wallet) => checkBalance(watch, venue, wallet, isOpen('low-balance', wallet))) ?? [];
   const findings = [
     checkNodes(watch, venue),
+    ...checkContract(venue),
     ...lanes.map((lane) => checkLane(watch, venue, lane)),
     ...(await Promise.allSettled(balances)).flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])),
   ];
@@ -157,6 +159,35 @@ function checkNodes(watch: Watch, { definition, chain, state }: Venue): Finding 
     message: isDown ? `No node of ${definition.slug} answers.` : `A node of ${definition.slug} answers.`,
     details: { endpoints: endpoints.map(({ host, state: health, failures }) => ({ host, state: health, failures })) },
   };
+}
+
+/** What the contract logged or changed that stops openings; the moment in which a change is being checked is none. */
+function checkContract({ definition: { slug }, state: { contract, checked } }: Venue): Finding[] {
+  if (contract === null) return [];
+  const { unread, cut } = contract;
+  const doubts = openDoubts(contract, checked);
+  const [hashes, kind] = [unread.map(({ txHash }) => txHash), 'contract-changed' as const];
+  const logs: Finding = {
+    kind,
+    subject: 'logs',
+    isWrong: unread.length > 0,
+    message:
+      unread.length > 0
+        ? `The contracts on ${slug} logged something that this release cannot read (${hashes[0] ?? ''}): orders stay pending, and no position is opened until a release that can read it runs, or they are settled.`
+        : `All logs of the contracts on ${slug} are read or settled.`,
+    details: { transactions: hashes },
+  };
+  const facets: Finding = {
+    kind,
+    subject: 'facets',
+    isWrong: doubts.length > 0,
+    message:
+      doubts.length > 0
+        ? `The contracts on ${slug} were changed in block ${cut ?? 0n}, and ${doubts[0] ?? ''}: no position is opened until you accept it.`
+        : `The contracts on ${slug} are as expected, or accepted.`,
+    details: { block: cut?.toString() ?? null, findings: doubts },
+  };
+  return [logs, facets];
 }
 
 /** The balance of an hour is thus at most this old when the hour ends. */

@@ -9,6 +9,7 @@ export const ALERT_KINDS = [
   'budget-reached',
   'key-trouble',
   'rpc-trouble',
+  'contract-changed',
   'schedule-given-up',
   'unhandled-rejection',
 ] as const;

@@ -5,6 +5,7 @@ import type { Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
 import type { Referral } from '../../domain/referral.js';
 import type { JournalFact } from './journal.js';
+import type { ContractUnit } from './contract.js';
 import type { Address, Hex } from '../../types.js';
 
 /** How far the chain is indexed. */
@@ -101,7 +102,7 @@ export interface StopMove extends TradeRef {
  * One transaction on the index of a chain; no other transaction indexes the same chain meanwhile. Methods that only write are queued and
  * run with the next read or at the end, in call order.
  */
-export interface TrackingUnit {
+export interface TrackingUnit extends ContractUnit {
   /** Locked until the transaction ends. */
   cursor(): Promise<ChainCursor | null>;
   /** `passed`: block hashes on the way there, to find the fork point of a reorganisation. */

@@ -1,3 +1,4 @@
+import { completeTrade } from '../../../core/account/complete-trades.js';
 import { positionMoney } from '../../../core/account/list-positions.js';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
 import { marketView } from '../../../core/domain/pricing/market-view.js';
@@ -33,8 +34,8 @@ describe('the money of a position', () => {
     const venue = venueOf(sandbox.gateway, CHAIN);
     const block = await venue.chain.head();
     const now = price(61_234);
-    const { trades } = await venue.chain.openTrades({ trader: lowerOf(trader), block, guesses: [], priceOf: () => now });
-    const [own] = trades;
+    const { trades } = await venue.chain.openTrades({ trader: lowerOf(trader), block, guesses: [], expected: [], priceOf: () => now });
+    const own = trades[0] && completeTrade(venue.feed.config(), trades[0], { last: null, position: undefined });
     const view = marketView(venue.feed.config(), { pairIndex: 0, collateralIndex });
     if (!own || !view) throw new Error('the position is not there');
     const money = positionMoney(view, own, { block, price: { mark: now, index: now, oracle: now, at: 0 } });
@@ -94,7 +95,7 @@ describe('the money of a position', () => {
     const venue = venueOf(sandbox.gateway, CHAIN);
     const block = await venue.chain.head();
     const guesses = known ? [{ index: known.tradeIndex, ...known.position }] : [];
-    const query = { trader: lowerOf(trader), block, priceOf: () => price(60_000) };
+    const query = { trader: lowerOf(trader), block, expected: [], priceOf: () => price(60_000) };
     expect(await venue.chain.openTrades({ ...query, guesses })).toEqual(await venue.chain.openTrades({ ...query, guesses: [] }));
   });
 });

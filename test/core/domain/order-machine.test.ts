@@ -45,6 +45,7 @@ const EVENTS: Readonly<Record<OrderEvent['kind'], OrderEvent>> = {
   amended: { kind: 'amended', at: 9, price: 2n, tp: 3n, sl: 4n, slippageP: 5n },
   filled: { kind: 'filled', at: 9, fill },
   refused: { kind: 'refused', at: 9, reason: 'SLIPPAGE' },
+  unexplained: { kind: 'unexplained', at: 9, txHash: '0x05' },
   timedOut: { kind: 'timedOut', at: 9 },
   withdrawn: { kind: 'withdrawn', at: 9 },
   expired: { kind: 'expired', at: 9 },
@@ -68,6 +69,8 @@ describe('an order', () => {
     ['open', 'replaced', 'open'],
     ['pending', 'filled', 'filled'],
     ['pending', 'refused', 'rejected'],
+    ['pending', 'unexplained', 'pending'],
+    ['timed_out', 'unexplained', 'pending'],
     ['pending', 'timedOut', 'timed_out'],
     ['pending', 'withdrawn', 'canceled'],
     ['timed_out', 'filled', 'filled'],
@@ -152,11 +155,7 @@ const REFUSALS: [string, number][] = [
 
 const interpreted = (name: string, args: object): ReturnType<typeof interpretLogs> => {
   const log = { name, args, place: { txHash: '0x01', blockNumber: 7n, logIndex: 0, at: 9 } } as unknown as DiamondLog;
-  return interpretLogs(
-    [log],
-    () => null,
-    () => null,
-  );
+  return interpretLogs({ logs: [log], tradeOf: () => null, precisionOf: () => null });
 };
 
 describe('the reason of a refused order', () => {

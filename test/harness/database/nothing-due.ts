@@ -1,3 +1,4 @@
+import { NOTHING_KNOWN } from '../../../core/domain/contract-doubt.js';
 import type { DueWork } from '../../../core/ports/store.js';
 
 export const NOTHING_DUE: DueWork = {
@@ -5,6 +6,7 @@ export const NOTHING_DUE: DueWork = {
   busyWallets: [],
   laneProblems: [],
   indexedBlock: null,
+  contract: NOTHING_KNOWN,
   orders: false,
   sentOrders: false,
   reservations: false,

@@ -1,0 +1,148 @@
+import type { Knex } from 'knex';
+import type { ContractStanding } from '../../domain/contract-doubt.js';
+import type { OrderKey } from '../../domain/chain-event.js';
+import type { LogPlace, RawLog } from '../../domain/diamond-log.js';
+import type { ContractStore, ContractUnit, KeptTransaction } from '../../ports/stores/contract.js';
+import type { Address, Hex } from '../../types.js';
+import { ask, plannedAnew, statement, type Statement, type Values } from './statement.js';
+
+export function createContractStore(db: Knex): ContractStore {
+  return {
+    async standing(chain) {
+      const [row] = await ask<{ standing: StandingRow }>(db, STANDING, { chain });
+      if (!row) throw new Error('The database does not say what is known of the contract.');
+      return standingOf(row.standing);
+    },
+    async unread(chain, limit) {
+      return (await ask<UnreadRow>(db, UNREAD, { chain, limit })).map(keptOf);
+    },
+    async unexplained(chain, limit) {
+      return ask<{ id: bigint; trader: Address; orderKey: OrderKey | null; txHash: Hex }>(db, UNEXPLAINED, { chain, limit });
+    },
+    async accept(chain, { upTo, findings, reason }, at) {
+      await ask(db, ACCEPT, { chain, upTo, findings: JSON.stringify(findings), reason, at });
+    },
+  };
+}
+
+/** The part of the indexer's transaction that is about the contract. */
+export function createContractUnit(
+  rows: <Row>(asked: Statement, values: Values) => Promise<Row[]>,
+  leave: (asked: Statement, values: Values) => void,
+): ContractUnit & { readonly forgetAbove: (block: bigint) => void } {
+  return {
+    keepUnread(kept) {
+      if (kept.length > 0) leave(KEEP_UNREAD, { rows: JSON.stringify(kept.map(unreadRow)) });
+    },
+    forgetUnread({ txHash, blockHash }) {
+      leave(FORGET_UNREAD, { txHash, blockHash });
+    },
+    async settleUnread(txHash, { at, note }) {
+      return (await rows(SETTLE_UNREAD, { txHash, at, note })).length > 0;
+    },
+    noteCuts(places) {
+      if (places.length > 0) leave(NOTE_CUTS, { rows: JSON.stringify(places.map(cutRow)) });
+    },
+    forgetAbove(block) {
+      leave(FORGET_UNREAD_ABOVE, { block });
+      leave(FORGET_CUTS_ABOVE, { block });
+    },
+  };
+}
+
+/** Numbers of blocks are texts in JSON. */
+export interface StandingRow {
+  readonly unread: readonly { readonly txHash: Hex; readonly block: string }[];
+  readonly cut: string | null;
+  readonly accepted: { readonly upTo: string; readonly findings: readonly string[] } | null;
+}
+
+export const standingOf = ({ unread, cut, accepted }: StandingRow): ContractStanding => ({
+  unread: unread.map(({ txHash, block }) => ({ txHash, block: BigInt(block) })),
+  cut: cut === null ? null : BigInt(cut),
+  accepted: accepted && { ...accepted, upTo: BigInt(accepted.upTo) },
+});
+
+/** A `StandingRow`, as a column of any statement that knows `:chain`. */
+export const STANDING_COLUMN = `jsonb_build_object(
+    'unread', (select coalesce(jsonb_agg(jsonb_build_object('txHash', tx_hash, 'block', block_number::text) order by block_number), '[]')
+      from (select tx_hash, block_number from unread_transactions where chain = cast(:chain as text) and settled_at is null
+        order by block_number limit 5) as oldest),
+    'cut', (select max(block_number)::text from diamond_cuts where chain = cast(:chain as text)),
+    'accepted', (select jsonb_build_object('upTo', up_to_block::text, 'findings', findings)
+      from accepted_contracts where chain = cast(:chain as text)))`;
+
+const STANDING = statement(`select ${STANDING_COLUMN} as standing`);
+
+interface UnreadRow {
+  readonly block_number: bigint;
+  readonly block_hash: Hex;
+  readonly tx_hash: Hex;
+  readonly at: bigint;
+  readonly logs: readonly RawLog[];
+  readonly settled_at: bigint | null;
+  readonly settled_note: string | null;
+}
+
+const keptOf = ({ block_number, block_hash, tx_hash, at, logs, settled_at, settled_note }: UnreadRow): KeptTransaction => ({
+  place: { blockNumber: block_number, blockHash: block_hash, txHash: tx_hash, at: Number(at) },
+  raw: logs,
+  settled: settled_at === null ? null : { at: Number(settled_at), note: settled_note ?? '' },
+});
+
+const unreadRow = ({ place, raw }: Pick<KeptTransaction, 'place' | 'raw'>) => ({
+  block_number: place.blockNumber.toString(),
+  block_hash: place.blockHash,
+  tx_hash: place.txHash,
+  at: place.at,
+  logs: raw,
+});
+
+const cutRow = ({ blockNumber, blockHash, txHash, logIndex, at }: LogPlace) => ({
+  block_number: blockNumber.toString(),
+  block_hash: blockHash,
+  tx_hash: txHash,
+  log_index: logIndex,
+  at,
+});
+
+const UNREAD = statement(`
+  select block_number, block_hash, tx_hash, at, logs, settled_at, settled_note from unread_transactions
+  where chain = cast(:chain as text) order by block_number limit cast(:limit as integer)`);
+
+const UNEXPLAINED = statement(`
+  select id, trader, order_key as "orderKey", state ->> 'unexplained' as "txHash" from orders
+  where chain = cast(:chain as text) and status = 'pending' and requested_block is null and state ->> 'unexplained' is not null
+  order by id limit cast(:limit as integer)`);
+
+const ACCEPT = statement(`
+  insert into accepted_contracts (chain, up_to_block, findings, reason, at)
+  values (cast(:chain as text), cast(:upTo as bigint), cast(:findings as jsonb), cast(:reason as text), cast(:at as bigint))
+  on conflict (chain) do update
+    set up_to_block = excluded.up_to_block, findings = excluded.findings, reason = excluded.reason, at = excluded.at`);
+
+const KEEP_UNREAD = statement(`
+  insert into unread_transactions (chain, block_number, block_hash, tx_hash, at, logs)
+  select cast(:chain as text), block_number, block_hash, tx_hash, at, logs
+  from jsonb_to_recordset(:rows::jsonb) as given(block_number bigint, block_hash text, tx_hash text, at bigint, logs jsonb)
+  on conflict do nothing`);
+
+const FORGET_UNREAD = statement(`
+  delete from unread_transactions
+  where chain = cast(:chain as text) and tx_hash = cast(:txHash as text) and block_hash = cast(:blockHash as text)`);
+
+const SETTLE_UNREAD = statement(`
+  update unread_transactions set settled_at = cast(:at as bigint), settled_note = cast(:note as text)
+  where chain = cast(:chain as text) and tx_hash = cast(:txHash as text) and settled_at is null returning tx_hash`);
+
+const NOTE_CUTS = statement(`
+  insert into diamond_cuts (chain, block_number, block_hash, tx_hash, log_index, at)
+  select cast(:chain as text), block_number, block_hash, tx_hash, log_index, at
+  from jsonb_to_recordset(:rows::jsonb) as given(block_number bigint, block_hash text, tx_hash text, log_index integer, at bigint)
+  on conflict do nothing`);
+
+const FORGET_UNREAD_ABOVE = plannedAnew(`
+  delete from unread_transactions where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);
+
+const FORGET_CUTS_ABOVE = plannedAnew(`
+  delete from diamond_cuts where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);

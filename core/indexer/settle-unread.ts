@@ -1,0 +1,97 @@
+import type { Settled } from '../domain/chain-event.js';
+import type { OrderFill } from '../domain/order.js';
+import { lower } from '../domain/interpret-executions.js';
+import { foldOrder } from '../domain/order-machine.js';
+import { tokensAtOpen } from '../domain/pricing/size.js';
+import { GatewayError } from '../errors.js';
+import type { Gateway, Venue } from '../gateway.js';
+import { NO_CHANGES, type Changes, type StoredOrder, type TrackingUnit } from '../ports/stores/tracking.js';
+import type { Hex } from '../types.js';
+import { refreshStanding } from './contract-standing.js';
+import { precisionsOf } from './interpret-range.js';
+
+/** What the operator found out about a transaction that this release cannot read. */
+export interface Settlement {
+  readonly txHash: Hex;
+  readonly as: 'filled' | 'rejected';
+  /** 1e10; absent for an opening: the price that the contract stored with the trade. */
+  readonly price?: bigint | undefined;
+  /** The trade that an opening made. */
+  readonly tradeIndex?: number | undefined;
+  /** Collateral units. */
+  readonly fee?: bigint | undefined;
+}
+
+const MOST = 1_000;
+
+/** Ends the orders of the transaction as the operator says, and stops waiting for its logs to be read. Returns the orders. */
+export async function settleUnread(gateway: Gateway, venue: Venue, given: Settlement): Promise<readonly bigint[]> {
+  const { slug } = venue.definition;
+  const { store, clock } = gateway;
+  const [kept, waiting] = await Promise.all([store.contract.unread(slug, MOST), store.contract.unexplained(slug, MOST)]);
+  const transaction = kept.find(({ place, settled }) => place.txHash === given.txHash && settled === null);
+  if (transaction === undefined) throw new GatewayError('UNSUPPORTED', { reason: `No transaction ${given.txHash} waits to be settled.` });
+  const ids = waiting.filter(({ txHash }) => txHash === given.txHash).map(({ id }) => id);
+  const { logs } = venue.chain.read(transaction.place, transaction.raw);
+  const closings = logs.flatMap((log) => (log.name === 'PendingOrderClosed' ? [log] : []));
+  const at = clock.now();
+  const { changes, block } = await store.tracking.change(slug, async (unit) => {
+    const cursor = await unit.cursor();
+    const rows = (await unit.orders({ refs: [], ids })).filter(({ order }) => order?.unexplained === given.txHash);
+    const events = await Promise.all(
+      rows.map(async (row): Promise<{ row: StoredOrder; event: Settled } | null> => {
+        const closing = closings.find(
+          ({ args: { orderId } }) => `request:${orderId.index}` === row.orderKey && lower(orderId.user) === row.trader,
+        );
+        if (closing === undefined || row.orderKey === null || row.order === null) return null;
+        const fill = given.as === 'filled' ? await fillOf(venue, row, given, at) : null;
+        const about = { trader: row.trader, orderKey: row.orderKey, tradeIndex: null, place: closing.place };
+        return { row, event: { kind: 'settled', ...about, fill, settledAt: at } };
+      }),
+    );
+    const settled = await apply(
+      unit,
+      events.flatMap((one) => one ?? []),
+    );
+    await unit.settleUnread(given.txHash, { at, note: given.as });
+    unit.publish(at, settled.journalEntries);
+    return { changes: settled, block: cursor?.number ?? 0n };
+  });
+  gateway.bus.emit('tracked', { venue, block, changes });
+  await refreshStanding(gateway, venue);
+  venue.log.warn('chain.settled', { txHash: given.txHash, as: given.as, orders: ids });
+  return changes.orders.map(({ id }) => id);
+}
+
+async function apply(unit: TrackingUnit, all: readonly { readonly row: StoredOrder; readonly event: Settled }[]): Promise<Changes> {
+  const moved = all.map(({ row, event }) => ({ event, row: { ...row, order: foldOrder(row.order, event) } }));
+  await unit.append(moved.map(({ row, event }) => ({ event, orderId: row.id })));
+  const orders = moved.map(({ row }) => row);
+  unit.saveOrders(orders);
+  const journalEntries = orders.flatMap(({ id, trader, order }) =>
+    order === null ? [] : [{ trader, fact: { kind: 'order' as const, id, order } }],
+  );
+  return { ...NO_CHANGES, events: moved.map(({ event }) => event), orders, journalEntries };
+}
+
+async function fillOf(venue: Venue, { trader, order }: StoredOrder, given: Settlement, at: number): Promise<OrderFill> {
+  if (order === null) throw new TypeError('an order without a state is not settled');
+  const tradeIndex = order.tradeIndex ?? given.tradeIndex;
+  if (tradeIndex === undefined) throw new GatewayError('UNSUPPORTED', { reason: 'An opening made a trade: say which, by its index.' });
+  const [found] = order.action === 'open' ? await venue.chain.trades([{ trader, tradeIndex }], null) : [];
+  const price = given.price ?? (found === undefined || found.trade.openPrice === 0n ? undefined : found.trade.openPrice);
+  if (price === undefined) throw new GatewayError('UNSUPPORTED', { reason: 'Say the price at which it was executed.' });
+  const precision = precisionsOf(venue)(order.collateralIndex);
+  const { sizeCollateral, collateralAmount } = order;
+  const computed = precision === null ? 0n : tokensAtOpen({ sizeCollateral, openPrice: price, precision });
+  return {
+    price,
+    sizeToken: found?.trade.positionSizeToken ?? order.sizeToken ?? computed,
+    collateralPriceUsd: found === undefined || found.info.collateralPriceUsd === 0 ? null : BigInt(found.info.collateralPriceUsd),
+    collateral: collateralAmount,
+    fee: given.fee ?? 0n,
+    txHash: given.txHash,
+    at,
+    tradeIndex,
+  };
+}

@@ -1,0 +1,186 @@
+import { Wallet } from 'ethers';
+import { venueOf, type Venue } from '../../../core/gateway.js';
+import { readKept } from '../../../core/indexer/read-kept.js';
+import type { ChainControls } from '../../../sandbox/controls.js';
+import { facetsOf, laterTopic, setFacets, topicOf, withOtherTopics, type Facet } from '../../harness/diamond/cut-diamond.js';
+import { lowerOf } from '../../harness/diamond/chain-checker.js';
+import { order as orderOf, postExchange, signL1 } from '../../harness/hyperliquid/exchange.js';
+import { done, newAgentTrader, refusal, type AgentTrader, type Json } from '../../harness/traders/agent-trader.js';
+import { newFacadeTrader } from '../../harness/traders/facade-trader.js';
+import { eventually } from '../../harness/time/eventually.js';
+import { MARKET, tradingVenue } from '../../harness/venue/trading-venue.js';
+import type { TestVenue } from '../../harness/venue/own-venue.js';
+import { createStore } from '../../../core/adapters/postgres/create-store.js';
+
+const SLUG = 'arbitrum-sepolia';
+let sandbox: TestVenue;
+let chain: ChainControls;
+let venue: Venue;
+let facets: readonly Facet[];
+/** The same contract, but for the topic of an executed market order. */
+let later: readonly Facet[];
+
+beforeAll(async () => {
+  ({ sandbox, chain } = await tradingVenue({ isOwn: true }));
+  venue = venueOf(sandbox.gateway, SLUG);
+  facets = await facetsOf(chain);
+  later = await withOtherTopics(chain, ['MarketExecuted']);
+});
+afterAll(() => sandbox.stop());
+afterEach(() => setFacets(chain, facets, false));
+
+interface Step {
+  readonly step: string;
+  readonly note: string | null;
+  readonly isTakenBack: boolean;
+}
+
+const timelineOf = async (agent: AgentTrader, id: string): Promise<readonly Step[]> =>
+  (await agent.call('getOrderTimeline', 'GET', `/orders/${id}/timeline`)).body['steps'] as Step[];
+
+const asOperator = async (method: string, path: string, body?: Json): Promise<Json> => {
+  const headers = { Authorization: `Bearer ${sandbox.config.operator.token?.() ?? ''}`, 'Content-Type': 'application/json' };
+  const reply = await fetch(`${sandbox.url}/relayer${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) });
+  return (await reply.json()) as Json;
+};
+
+interface Standing {
+  readonly halt: string | null;
+  readonly unread: readonly { readonly txHash: string; readonly orders: readonly { readonly id: string }[] }[];
+}
+
+const standing = async (): Promise<Standing> => {
+  const [only] = (await asOperator('GET', `/contract?chain=${SLUG}`))['chains'] as Standing[];
+  if (only === undefined) throw new Error('the chain is not described');
+  return only;
+};
+
+/** A market order whose execution is logged under a topic that this release does not know. */
+async function openUnread(agent: AgentTrader): Promise<string> {
+  await setFacets(chain, later, false);
+  const { order, transaction } = done(await agent.create(MARKET));
+  const id = String(order['id']);
+  if (transaction === null) throw new Error('there is nothing to send');
+  await agent.send(transaction);
+  await eventually(
+    () => timelineOf(agent, id),
+    (steps) => steps.some(({ step }) => step === 'outcome_unknown' || step === 'rejected'),
+  );
+  return id;
+}
+
+const settle = async (as: 'filled' | 'rejected', changes: Json = {}): Promise<void> => {
+  for (const { txHash } of (await standing()).unread) await asOperator('POST', '/contract/settle', { chain: SLUG, txHash, as, ...changes });
+};
+
+const alertsOf = async (): Promise<readonly string[]> =>
+  (await sandbox.gateway.store.alerts.open()).map(({ kind, subject }) => `${kind} ${subject}`);
+
+describe('an order whose outcome is logged under another topic', () => {
+  it('stays pending, stops openings on both front ends, and lets positions be closed, until the operator settles it', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const bot = await newFacadeTrader(sandbox);
+    const id = await openUnread(agent);
+    expect(await agent.order(id)).toMatchObject({ status: 'pending', reason: null });
+    const unknown = (await timelineOf(agent, id)).find(({ step }) => step === 'outcome_unknown');
+    expect(unknown).toMatchObject({ note: expect.stringContaining('Do not send it again'), isTakenBack: false });
+    expect(await agent.positions()).toMatchObject([{ market: 'BTC/USD', side: 'long' }]);
+
+    const refused = await agent.create(MARKET);
+    expect([refusal(refused), refused.body['message']]).toEqual([[503, 'NOT_READY'], expect.stringContaining('no position is opened')]);
+    const buy = orderOf({ a: 0, b: true, p: '63000', s: '0.02', r: false, t: { limit: { tif: 'Ioc' } } });
+    const answer = await postExchange(
+      sandbox.url,
+      SLUG,
+      await signL1(new Wallet(bot.agentKey), { type: 'order', orders: [buy], grouping: 'na' }),
+    );
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        status: 'ok',
+        response: { data: { statuses: [{ error: expect.stringMatching(/^Trading is halted\. Nothing is opened now: /) }] } },
+      },
+    });
+    await eventually(alertsOf, (open) => open.includes('contract-changed logs'));
+
+    // The close is executed under the other topic, too; what the chain has decides what is open.
+    const closing = done(await agent.close(String((await agent.position())['id'])));
+    if (closing.transaction === null) throw new Error('there is nothing to send');
+    await agent.send(closing.transaction);
+    await eventually(
+      () => agent.positions(),
+      (positions) => positions.length === 0,
+    );
+    await eventually(standing, ({ unread }) => unread.length === 2);
+    expect(await agent.order(String(closing.order['id']))).toMatchObject({ status: 'pending' });
+    expect(await sandbox.gateway.store.account.openPositions(SLUG, lowerOf(agent.trader))).toEqual([]);
+
+    await settle('filled', { tradeIndex: 0, price: '60000' });
+    expect(await agent.order(id)).toMatchObject({ status: 'filled', fill: { price: '60000' } });
+    expect((await timelineOf(agent, id)).map(({ step }) => step)).toContain('settled');
+    expect(await standing()).toMatchObject({ halt: null });
+    await setFacets(chain, facets, false);
+    expect(await agent.place(MARKET, 'filled')).toMatchObject({ status: 'filled' });
+    await eventually(alertsOf, (open) => !open.includes('contract-changed logs'));
+  });
+
+  it('is not timed out, however long it takes', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const id = await openUnread(agent);
+    await chain.mine(venue.feed.config().marketOrdersTimeoutBlocks + 5);
+    await eventually(
+      () => venue.state.followed.block ?? 0n,
+      (block) => block >= (venue.state.head?.block.number ?? 0n),
+    );
+    expect(await agent.order(id)).toMatchObject({ status: 'pending' });
+    await settle('rejected');
+    expect(await agent.order(id)).toMatchObject({ status: 'rejected', reason: 'OTHER' });
+  });
+
+  it('is read again by a release that knows the topic', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const id = await openUnread(agent);
+    await setFacets(chain, facets, false);
+    await chain.pauseMining(true);
+    try {
+      const cursor = await eventually(
+        () => sandbox.gateway.store.tracking.cursor(SLUG),
+        (found) => found?.number === venue.state.head?.block.number,
+      );
+      if (cursor === null || sandbox.config.database.kind !== 'server') throw new Error('there is no cursor');
+      expect(await readKept(sandbox.gateway, venue, cursor)).toBe(true);
+      expect(await agent.order(id)).toMatchObject({ status: 'pending' });
+      // A later release knows the topic; to this one it is as if the node had given the topic that it knows.
+      const later = createStore({ url: sandbox.config.database.url, log: sandbox.log });
+      const [from, to] = [laterTopic(topicOf('MarketExecuted')), topicOf('MarketExecuted')];
+      await later.db.raw('update unread_transactions set logs = replace(logs::text, ?, ?)::jsonb', [from, to]);
+      await later.close();
+      expect(await readKept(sandbox.gateway, venue, cursor)).toBe(true);
+    } finally {
+      await chain.pauseMining(false);
+    }
+    const order = await agent.order(id);
+    expect(order).toMatchObject({ status: 'filled', fill: { price: expect.any(String) } });
+    expect(await agent.positions()).toMatchObject([{ market: 'BTC/USD' }]);
+    expect(await standing()).toEqual(expect.objectContaining({ halt: null, unread: [] }));
+  });
+
+  it('is taken back with its block, and executed as ever on the other branch', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const id = await openUnread(agent);
+    const [kept] = await sandbox.gateway.store.contract.unread(SLUG, 1);
+    if (!kept) throw new Error('nothing is kept');
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    await chain.pauseMining(true);
+    const head = BigInt(String(await chain.request('eth_blockNumber', [])));
+    await chain.reorg(Number(head - kept.place.blockNumber) + 1, true);
+    await chain.pauseMining(false);
+    await eventually(standing, ({ unread, halt }) => unread.length === 0 && halt === null);
+    expect(await agent.order(id)).toMatchObject({ status: 'pending' });
+    expect(await timelineOf(agent, id)).toContainEqual(expect.objectContaining({ step: 'outcome_unknown', isTakenBack: true }));
+    await setFacets(chain, facets, false);
+    chain.setOraclePolicy(null, { mode: 'auto', delayMs: 10 });
+    await agent.reaches(id, 'filled');
+    expect(await agent.positions()).toHaveLength(1);
+  });
+});
