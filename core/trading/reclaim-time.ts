@@ -32,16 +32,17 @@ export function expectedReclaim(
 }
 
 /** Whether the contract would already accept a reclaim, independent of the indexer's cursor. */
-export function isOverdue(venue: Venue, { requestedBlock }: Pick<Order, 'requestedBlock'>): boolean {
+export function isOverdue(venue: Venue, { requestedBlock, unexplained }: Pick<Order, 'requestedBlock' | 'unexplained'>): boolean {
   const head = venue.state.head?.block.number;
-  return requestedBlock !== null && head !== undefined && head >= requestedBlock + timeoutBlocks(venue);
+  // The request is closed, and whatever it held was used or paid back.
+  return unexplained === undefined && requestedBlock !== null && head !== undefined && head >= requestedBlock + timeoutBlocks(venue);
 }
 
 /** The earliest moment to reclaim an order; undefined for one that is not waiting for the oracle. */
 export function reclaimableAt(venue: Venue, order: Order): number | undefined {
   if (order.status === 'timed_out') return order.updatedAt;
   const head = venue.state.head?.block;
-  if (order.status !== 'pending' || order.requestedBlock === null || !head) return undefined;
+  if (order.status !== 'pending' || order.requestedBlock === null || order.unexplained !== undefined || !head) return undefined;
   const request = { requestedBlock: order.requestedBlock, requestedAt: order.updatedAt, timeoutBlocks: timeoutBlocks(venue) };
   return expectedReclaim(request, { head, expectedBlockMs: venue.definition.expectedBlockMs, now: venue.clock.now() });
 }

@@ -74,6 +74,16 @@ export const ORDER_ROWS: readonly Row[] = [
     move: 'pending → rejected',
     proof: elsewhere('scenarios/reasons.test.ts', 'is reported when the contracts refuse with it'),
   },
+  {
+    row: 'the oracle answers, and the contracts log it in a way that cannot be read',
+    move: 'pending → pending',
+    proof: elsewhere('core/indexer/changed-events.test.ts', 'stays pending, stops openings on both front ends'),
+  },
+  {
+    row: 'the oracle answers late, and the contracts log it in a way that cannot be read',
+    move: 'timed_out → pending',
+    proof: elsewhere('core/indexer/changed-events.test.ts', 'that comes after the time-out makes the order pending again'),
+  },
   { row: 'the timeout blocks pass', move: 'pending → timed_out', proof: 'late' },
   {
     row: 'it times out and is reclaimed while no gateway runs',

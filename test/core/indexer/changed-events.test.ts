@@ -133,8 +133,25 @@ describe('an order whose outcome is logged under another topic', () => {
       (block) => block >= (venue.state.head?.block.number ?? 0n),
     );
     expect(await agent.order(id)).toMatchObject({ status: 'pending' });
+    expect(refusal(await agent.cancel(id))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     await settle('rejected');
     expect(await agent.order(id)).toMatchObject({ status: 'rejected', reason: 'OTHER' });
+  });
+
+  it('that comes after the time-out makes the order pending again', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    chain.setOraclePolicy(null, { mode: 'hold' });
+    const { order, transaction } = done(await agent.create(MARKET));
+    const id = String(order['id']);
+    if (transaction === null) throw new Error('there is nothing to send');
+    await agent.send(transaction);
+    await chain.mine(venue.feed.config().marketOrdersTimeoutBlocks + 1);
+    await agent.reaches(id, 'timed_out');
+    await setFacets(chain, later, false);
+    chain.setOraclePolicy(null, { mode: 'auto', delayMs: 10 });
+    await agent.reaches(id, 'pending');
+    await settle('rejected');
+    expect(await agent.order(id)).toMatchObject({ status: 'rejected' });
   });
 
   it('is read again by a release that knows the topic', async () => {
