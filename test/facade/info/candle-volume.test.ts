@@ -1,6 +1,6 @@
 import { venueOf } from '../../../core/gateway.js';
 import { CANDLE_SHAPES, SNAPSHOT_INTERVALS, volumeFloor, type SnapshotInterval } from '../../../facade/info/candles.js';
-import { createUniverses, lotOf, type Asset } from '../../../facade/universe.js';
+import { createUniverses, lotOf } from '../../../facade/universe.js';
 import { price } from '../../harness/diamond/diamond-calls.js';
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
 import { hlSocket } from '../../harness/hyperliquid/socket.js';
@@ -108,7 +108,8 @@ describe('the volume of a candle', () => {
   it('is zero while the market is closed, and a lot where it was open for a part of the candle', async () => {
     const venue = venueOf(sandbox.gateway, CHAIN);
     const { byCoin } = await createUniverses(sandbox.gateway).of(venue);
-    const euro = byCoin.get('EURUSD') as Asset;
+    const euro = byCoin.get('EURUSD');
+    if (!euro) throw new Error('there is no EURUSD');
     const floored = volumeFloor(sandbox.gateway, venue, euro);
     const [saturday, sunday, monday] = [3, 4, 5].map((day) => Date.UTC(2026, 9, day));
     const shown = (interval: SnapshotInterval, at = 0, hour = 12) =>
