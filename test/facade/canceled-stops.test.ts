@@ -28,7 +28,7 @@ interface Shown {
 type Answer = Record<'filled' | 'resting', { oid: number }>;
 
 async function send({ agentKey }: FacadeTrader, wire: object): Promise<Answer> {
-  const action = orderAction(order({ a: ETH, ...wire }) as never);
+  const action = orderAction(order({ a: ETH, ...wire }));
   const { body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
   const [status] = (body as { response: { data: { statuses: Answer[] } } }).response.data.statuses;
   if (status === undefined || 'error' in status) throw new Error(`refused: ${JSON.stringify(body)}`);
