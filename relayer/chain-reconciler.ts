@@ -1,14 +1,18 @@
 import type { RelayJob } from '../core/ports/stores/relay.js';
-import { allDone, type Delivery, NO_OP_GAS } from './deliver.js';
+import { allDone, type Delivery } from './deliver.js';
 import type { DailyBudget } from './daily-budget.js';
 import type { LaneProblems } from './lane-problems.js';
 import { firstFees } from './fees.js';
+import type { JobCheck } from './job-check.js';
 import type { LaneOptions } from './lane-options.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
 import type { Clock } from '../core/ports/clock.js';
+import { NO_OP_GAS, type Signer } from './signer.js';
 
-export interface ChainReconcilerOptions extends LaneOptions {
+export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
+  readonly signer: Pick<Signer, 'address'>;
+  readonly check: Pick<JobCheck, 'forgetAllBut'>;
   readonly problems: LaneProblems;
   readonly delivery: Delivery;
   /** Mutex: nonces are assigned and reset by one task at a time. */
@@ -47,7 +51,7 @@ const MOST_GAPS = 20;
 export function createChainReconciler(options: ChainReconcilerOptions): ChainReconciler {
   const {
     definition,
-    wallet,
+    signer: wallet,
     node,
     store,
     settings,
@@ -56,6 +60,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     onStep,
     problems,
     delivery,
+    check,
     nonceMutex,
     inFlight,
     budget,
@@ -86,7 +91,9 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     await delivery.renewFees();
     await checkChain(open, begun);
     const left = await store.open(slug, wallet.address);
-    delivery.forgetAllBut([...left.map(({ id }) => id), ...begun]);
+    const kept = [...left.map(({ id }) => id), ...begun];
+    delivery.forgetAllBut(kept);
+    check.forgetAllBut(kept);
     judgeWait(left);
     if (!isOurs()) return false;
     await allDone(left.filter(({ id, nonce }) => nonce !== null && !begun.has(id)).map((job) => delivery.push(job)));

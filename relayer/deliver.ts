@@ -4,6 +4,7 @@ import { isOver, type RelayJob, type NewAttempt } from '../core/ports/stores/rel
 import { bumpedFees, firstFees, gwei, type Fees } from './fees.js';
 import { isPaidAlways } from './policy.js';
 import type { DeliveryOptions } from './lane-options.js';
+import { CheckError, NO_OP_GAS } from './signer.js';
 import { GatewayError } from '../core/errors.js';
 import { NoNodeError } from '../core/ports/chain.js';
 
@@ -33,7 +34,7 @@ const SEND_AGAIN_MS = 1_000;
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, wallet, node, store, settings, clock, log, onSigned, onStep, problems, budget, onNonceTooLow } = options;
+  const { definition, signer, node, store, settings, clock, log, onSigned, onStep, problems, budget, onNonceTooLow } = options;
   const { slug } = definition;
   const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
@@ -47,10 +48,12 @@ export function createDelivery(options: DeliveryOptions): Delivery {
   async function push(job: RelayJob): Promise<void> {
     if (isOver(job.state)) return;
     const isNoOp = job.purpose === 'no-op' || isTooLate(job);
-    // It keeps its nonce for the moment that the checks take.
-    if (job.state === 'assigned' && !isNoOp && isUncertain()) return;
-    if (job.state === 'assigned')
-      return signing.sign(job, firstFees(await currentFees(), settings), isNoOp || (await hasExpired(job))).then(handOver);
+    // Whatever state is stored: without an attempt nothing was sent under the nonce.
+    if (job.attempts.length === 0) {
+      // It keeps its nonce for the moment that the checks of the contract take.
+      if (!isNoOp && isUncertain()) return;
+      return signing.sign(job, firstFees(await currentFees(), settings), isNoOp).then(handOver);
+    }
     if (job.state !== 'accepted' && isTooLate(job) && !(await isLeftToTheNode(job))) return giveNonceAway(job);
     const sent = sentAt.get(job.id) ?? job.acceptedAt ?? 0;
     const wait = job.state === 'accepted' ? settings.stuckMs : SEND_AGAIN_MS;
@@ -58,13 +61,6 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     // After the clock was set back, the age is negative and says nothing about the wait.
     if (age >= 0 && age < wait) return;
     return job.state === 'accepted' ? unstick(job) : handOver(job);
-  }
-
-  /** Checked before the first signature, as a process may have died after the nonce was taken. A signed attempt is sent even if expired. */
-  async function hasExpired({ purpose, parent }: RelayJob): Promise<boolean> {
-    if (purpose !== 'action' || parent === null || settings.isExpired === undefined) return false;
-    const action = await store.action(slug, parent);
-    return action !== null && settings.isExpired(action);
   }
 
   async function renewFees(): Promise<NodeFees> {
@@ -130,7 +126,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
     if (verdict !== 'no-funds') return;
     const last = job.attempts.at(-1);
     wanting = last ? (last.isNoOp ? NO_OP_GAS : job.gas) * last.maxFeePerGas : 0n;
-    problems.report('funds', `its wallet ${wallet.address} has too little to pay for gas`);
+    problems.report('funds', `its wallet ${signer.address} has too little to pay for gas`);
   }
 
   const isUncertain = (): boolean => settings.isUncertain?.() === true;
@@ -221,27 +217,32 @@ export interface Signing {
   signAll(jobs: readonly RelayJob[], offer: Fees): Promise<RelayJob[]>;
 }
 
-/** Gas of a no-op that only uses up a nonce. */
-export const NO_OP_GAS = 100_000n;
+type SigningParts = Pick<DeliveryOptions, 'definition' | 'signer' | 'store' | 'clock' | 'log' | 'onStep' | 'onRefused' | 'problems'>;
 
-type SigningParts = Pick<DeliveryOptions, 'definition' | 'wallet' | 'store' | 'clock' | 'log' | 'onStep' | 'problems'>;
-
-/** Signs jobs and stores the signed bytes: nothing is sent before it is stored. */
-export function createSigning({ definition, wallet, store, clock, log, onStep, problems }: SigningParts): Signing {
+/** Has jobs signed and stores the signed bytes: nothing is sent before it is stored. */
+export function createSigning({ definition, signer, store, clock, log, onStep, onRefused, problems }: SigningParts): Signing {
   const { slug } = definition;
 
-  /** Signs without storing or sending. */
+  /** Signs without storing or sending. A call that may not be signed is given up, and a no-op uses its nonce. */
   async function attemptOf(job: RelayJob, offer: Fees, isNoOp: boolean): Promise<NewAttempt> {
     if (job.nonce === null) throw new Error(`Relay job ${job.id} has no nonce.`);
-    const call = isNoOp
-      ? { to: wallet.address, data: '0x' as const, gas: NO_OP_GAS }
-      : { to: definition.diamond, data: job.data, gas: job.gas };
-    const signed = await wallet.sign({ chainId: definition.chainId, nonce: job.nonce, ...call, ...offer }).catch((error: unknown) => {
-      problems.report('key', 'its key cannot be used');
+    const answer = isNoOp ? await withKey(() => signer.signNoOp(job.nonce ?? 0, offer)) : await withKey(() => signer.sign(job, offer));
+    if (!('reason' in answer)) return { id: job.id, attempt: { ...answer, ...offer, isNoOp, signedAt: clock.now() } };
+    log.warn('relay.refused', { job: job.id, nonce: job.nonce, ...answer });
+    // Before the no-op: a process that dies between both finds the job given up.
+    const givenUp = await store.giveUpCall(slug, job.id, answer);
+    if (givenUp !== null) await onRefused(givenUp);
+    return attemptOf(job, offer, true);
+  }
+
+  /** Failures of the check are the database's; only the wallet's own are the key's. */
+  async function withKey<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    const answer = await work().catch((error: unknown) => {
+      if (!(error instanceof CheckError)) problems.report('key', 'its key cannot be used');
       throw error;
     });
     problems.clear('key');
-    return { id: job.id, attempt: { ...signed, ...offer, isNoOp, signedAt: clock.now() } };
+    return answer;
   }
 
   /** Stores attempts with their hashes before they are published. */
@@ -261,7 +262,7 @@ export function createSigning({ definition, wallet, store, clock, log, onStep, p
   async function signAll(jobs: readonly RelayJob[], offer: Fees): Promise<RelayJob[]> {
     const made = await Promise.allSettled(jobs.map((job) => attemptOf(job, offer, false)));
     const failures = made.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []));
-    if (failures.length > 0) log.warn('relay.not-signed', { wallet: wallet.address, jobs: failures.length, error: failures[0] });
+    if (failures.length > 0) log.warn('relay.not-signed', { wallet: signer.address, jobs: failures.length, error: failures[0] });
     const kept = await keep(made.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : [])));
     return kept.sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0));
   }

@@ -2,13 +2,14 @@ import type { DailyBudgetSetting, LaneWaits } from '../core/config/relayer.js';
 import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
-import type { RelayJob, RelayStore } from '../core/ports/stores/relay.js';
+import type { Refusal, RelayJob, RelayStore } from '../core/ports/stores/relay.js';
 import type { RelayNode } from '../core/ports/relayer.js';
 import type { Hex } from '../core/types.js';
 import type { BudgetEvents, DailyBudget } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';
 import type { LaneProblems } from './lane-problems.js';
 import type { PolicySettings } from './policy.js';
+import type { Signer } from './signer.js';
 import type { Wallet } from './wallet.js';
 
 export interface SignedJob {
@@ -16,11 +17,11 @@ export interface SignedJob {
   readonly hash: Hex;
 }
 
-export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isExpired' | 'isUncertain'>;
+export type DeliverySettings = FeeSettings & Pick<LaneWaits, 'stuckMs' | 'tooLateMs'> & Pick<PolicySettings, 'isUncertain'>;
 
 export interface DeliveryOptions {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
-  readonly wallet: Wallet;
+  readonly signer: Signer;
   readonly node: RelayNode;
   readonly store: RelayStore;
   readonly settings: DeliverySettings;
@@ -36,13 +37,16 @@ export interface DeliveryOptions {
   readonly budget: Pick<DailyBudget, 'raise'>;
   /** A nonce is already used: the receipts should be checked soon. */
   readonly onNonceTooLow: () => void;
+  /** Called for a job that will never be sent. */
+  readonly onRefused: (job: RelayJob) => Promise<void>;
 }
 
-export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget' | 'onNonceTooLow'> {
+export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget' | 'onNonceTooLow' | 'signer'> {
+  readonly wallet: Wallet;
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly budgetEvents?: BudgetEvents;
-  /** Called for a job that will never be sent. */
-  readonly onRefused: (job: RelayJob) => Promise<void>;
+  /** Called for a job that its signed action does not explain: a row was written by something else than the gateway. */
+  readonly onForged?: (job: RelayJob, refusal: Refusal) => Promise<void>;
 }

@@ -8,7 +8,8 @@ import type { LaneOptions } from './lane-options.js';
 import { createLaneProblems } from './lane-problems.js';
 import { createChainReconciler, createInFlightJobs } from './chain-reconciler.js';
 import { createMutex } from './mutex.js';
-import { refusalOf, type PolicySettings } from './policy.js';
+import { createJobCheck } from './job-check.js';
+import { createSigner } from './signer.js';
 
 export interface Lane {
   /** Called when there is a new job. */
@@ -31,10 +32,10 @@ const WOKEN = 'woken';
 const AT_ONCE = 100;
 
 /** Sends one wallet's transactions in nonce order. Only the replica that holds the wallet's lease runs the lane. */
-export function createLane(options: LaneOptions): Lane {
-  const { definition, wallet, store, settings, clock, log, onRefused, dailyBudget = 'unlimited', budgetEvents = null } = options;
+export function createLane({ wallet, ...options }: LaneOptions): Lane {
+  const { definition, store, settings, clock, log, onRefused, dailyBudget = 'unlimited', budgetEvents = null } = options;
   const { slug } = definition;
-  const address: Address = wallet.address;
+  const { address }: { readonly address: Address } = wallet;
   const stopping = new AbortController();
   let wake = new AbortController();
   let lease: Lease | null = null;
@@ -54,21 +55,16 @@ export function createLane(options: LaneOptions): Lane {
     budget.step(job);
     options.onStep(job);
   };
-  const delivery = createDelivery({ ...options, onStep, problems, budget, onNonceTooLow: () => wake.abort(WOKEN) });
+  const check = createJobCheck({
+    ...{ definition, wallet: address, store, onForged: options.onForged },
+    settings: { ...settings, afford: async (job) => budget.refusal(job.id, await delivery.maxCost(job)) },
+  });
+  const signer = createSigner({ wallet, definition, settings, check });
+  const parts = { ...options, signer, onStep, problems, budget };
+  const delivery = createDelivery({ ...parts, onNonceTooLow: () => wake.abort(WOKEN) });
   const [nonceMutex, healthMutex, inFlight] = [createMutex(), createMutex(), createInFlightJobs()];
   const isOurs = (): boolean => lease?.isHeld() === true;
-  const reconciler = createChainReconciler({
-    ...options,
-    onStep,
-    problems,
-    delivery,
-    nonceMutex,
-    inFlight,
-    budget,
-    isOurs,
-    paceMs: PACE_MS,
-  });
-  const policy: PolicySettings = { ...settings, afford: async (job) => budget.refusal(job.id, await delivery.maxCost(job)) };
+  const reconciler = createChainReconciler({ ...parts, delivery, check, nonceMutex, inFlight, isOurs, paceMs: PACE_MS });
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
@@ -224,7 +220,7 @@ export function createLane(options: LaneOptions): Lane {
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(problems.now())}` });
       // A job that cannot be sent must not take a nonce: it would block later ones.
       if (problems.now() !== null || problems.has('nonce') || settings.isUncertain?.() === true) return false;
-      const refusal = await refusalOf(job, (job.parent === null ? null : actions.get(job.parent)) ?? null, policy);
+      const refusal = await check.begin(job, (job.parent === null ? null : actions.get(job.parent)) ?? null);
       if (refusal !== null) {
         budget.release([job.id]);
         return await refuse(job, refusal);

@@ -1,5 +1,5 @@
 import type { AbiParameter } from 'viem';
-import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
+import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { CALL_NATURES, WRITE_FUNCTIONS, type CallNature } from '../core/chains/diamond-functions.js';
 import type { SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
@@ -37,32 +37,46 @@ export interface PolicySettings extends SigningPolicy {
   readonly afford?: (job: RelayJob) => Promise<Refusal | null>;
 }
 
-/** The last check before a signature: null if the job may be signed, otherwise why not. It recomputes what it can instead of trusting rows. */
+/** Why a job is not begun; null if it may be signed for the first time: it is what its signed action means, and the operator's rules allow it. */
 export async function refusalOf(job: RelayJob, action: SignedAction | null, settings: PolicySettings): Promise<Refusal | null> {
-  const { maxGas, reencode, guard, hold, afford, verify, isExpired, serves, haltOfOpenings } = settings;
-  if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
-  if (job.purpose === 'no-op') return job.data === '0x' ? null : broken('a no-op carries data');
-  const held = hold?.(job.wallet) ?? null;
+  const { guard, hold, afford, isExpired, serves, haltOfOpenings } = settings;
+  const held = job.purpose === 'no-op' ? null : (hold?.(job.wallet) ?? null);
   if (held !== null) return { reason: 'paused', note: held };
-  if (action?.chain !== job.chain) return broken('its signed action is not stored');
-  if (action.trader !== job.trader) return broken('its signed action is of another trader');
-  const doubt = verify?.(action, job) ?? null;
-  if (doubt !== null) return broken(doubt);
+  const doubt = await doubtOf(job, action, settings);
+  if (doubt !== null || job.purpose === 'no-op' || action === null) return doubt;
   if (job.purpose === 'action' && isExpired?.(action)) return { reason: 'too-late', note: EXPIRED };
-  const inner = innerCall(job);
-  if (inner === null) return broken('it is no delegated call for its trader');
-  const natures = naturesOf(inner);
-  // None of the listed calls moves collateral to any address but the trader's.
-  if (natures.includes(null)) return broken('it calls something that is not on the list');
-  const meanings = await reencode(action, job);
-  if (!meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase())) return broken('it is not what the signed action means');
+  const inner = innerCall(job) ?? '0x';
   const gone = callsOf(inner).some((call) => serves?.(call.slice(0, SELECTOR_END)) === false);
-  if (gone) return { reason: 'policy', note: 'the contracts do not serve it any more' };
-  const nature = natureOf(job, natures);
+  if (gone) return { reason: 'outdated', note: 'the contracts do not serve it any more' };
+  const nature = natureOf(job, naturesOf(inner));
   if (nature === null) return null;
   const halt = nature === 'opens' ? (haltOfOpenings?.() ?? null) : null;
   if (halt !== null) return { reason: 'paused', note: halt };
   return (await guard?.(job, nature)) ?? (nature === 'exits' ? null : ((await afford?.(job)) ?? null));
+}
+
+/**
+ * Why a job is not what its signed action means; null if it is. Nothing of it is believed because a row says so: the action's signatures are
+ * recovered from the stored text, and the call is derived from it again.
+ */
+export async function doubtOf(
+  job: RelayJob,
+  action: SignedAction | null,
+  { maxGas, reencode, verify }: Pick<PolicySettings, 'maxGas' | 'reencode' | 'verify'>,
+): Promise<Refusal | null> {
+  if (job.gas > maxGas) return { reason: 'gas-cap', note: `gas ${job.gas} is above the cap of ${maxGas}` };
+  if (job.purpose === 'no-op') return job.data === '0x' ? null : broken('a no-op carries data');
+  if (action === null || action.id !== job.parent || action.chain !== job.chain) return broken('its signed action is not stored');
+  if (action.trader !== job.trader) return broken('its signed action is of another trader');
+  const doubt = verify?.(action, job) ?? null;
+  if (doubt !== null) return doubt;
+  const inner = innerCall(job);
+  if (inner === null) return broken('it is no delegated call for its trader');
+  // None of the listed calls moves collateral to any address but the trader's.
+  if (naturesOf(inner).includes(null)) return broken('it calls something that is not on the list');
+  const meanings = await reencode(action, job);
+  if (meanings === 'outdated') return { reason: 'outdated', note: 'what it changes is not as it was any more' };
+  return meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase()) ? null : broken('it is not what the signed action means');
 }
 
 /** Whether the wallet pays for the job whatever it has spent: closes, cancels, and what the service does by itself. */
@@ -91,9 +105,13 @@ function natureOf({ purpose, context }: RelayJob, natures: readonly (CallNature 
   return !isCancel && natures.includes('cares') ? 'cares' : 'exits';
 }
 
+/** The trader's call; null unless the data is the encoder's own of it: the contract might read another encoding in another way. */
 function innerCall({ data, trader }: RelayJob): Hex | null {
   const args = argumentsOf(DELEGATED, data);
-  return args?.[0].toLowerCase() === trader ? args[1] : null;
+  if (args === null || trader === null || args[0].toLowerCase() !== trader) return null;
+  const own = `${DELEGATED.selector}${encodeAbiParameters(DELEGATED.inputs, args).slice(2)}`;
+  // The tag follows, which the contract ignores.
+  return data.toLowerCase().startsWith(own) ? args[1] : null;
 }
 
 /** Data that cannot be decoded counts as one call, which is not on any list. */

@@ -4,6 +4,7 @@ import type {
   Amendment,
   Mined,
   PlacedOrder,
+  Refusal,
   RelayedOrder,
   RelayJob,
   RelayRequest,
@@ -71,11 +72,14 @@ export type QueuedOrder =
 /** What a stored action proves and means. Implemented by the front end that stored it, because it knows the form of the body. */
 export interface SigningPolicy {
   /** Why the stored action does not prove the trader's request; null if it does. Absent: no check. */
-  readonly verify?: (action: SignedAction, job: RelayJob) => string | null;
+  readonly verify?: (action: SignedAction, job: RelayJob) => Refusal | null;
   /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
   readonly isExpired?: (action: SignedAction) => boolean;
-  /** The inner calls of the stored action, encoded again from it and the facts its translation used. */
-  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
+  /**
+   * The inner calls of the stored action, encoded again from it and the facts its translation used. outdated: the order or position that it
+   * changes is gone or was changed since.
+   */
+  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[] | 'outdated'>;
 }
 
 /** The relayer of one chain, as the facade uses it. */

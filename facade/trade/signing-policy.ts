@@ -12,11 +12,15 @@ import { isTradeType, type TradeAction } from '../actions/trade.js';
 import { readEnvelope, type Envelope, decodeAction, type Decoded } from '../signing/read-body.js';
 import { actionHash, createPhantomDigest } from '../signing/l1-signature.js';
 import { readOrderedJson } from '../signing/ordered-json.js';
-import { deriveCalls, namesTarget } from './derive-calls.js';
+import { deriveCalls } from './derive-calls.js';
+import { namesTarget } from './names-target.js';
 import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
 
 /** Why a stored action does not prove its trader's request; null if it does. */
 export type VerifyAction = (action: SignedAction, purpose: RelayPurpose, now: number) => string | null;
+
+/** The only doubt that time brings by itself. */
+const ENDED = 'the approval of its agent has ended';
 
 interface Approval {
   readonly trader: Address | null;
@@ -75,18 +79,42 @@ export function createSigningPolicy({ store, chain, crypto, flattens, clock }: P
   const verify = createVerifyAction(crypto, read);
   const multipliers = createMultipliers(store, chain.slug, clock);
   return {
-    verify: (action, { purpose }) => verify(action, purpose, clock.now()),
+    verify(action, { purpose }) {
+      const doubt = verify(action, purpose, clock.now());
+      return doubt === null ? null : { reason: doubt === ENDED ? 'outdated' : 'policy', note: doubt };
+    },
     isExpired: (action) => clock.now() > (expiryOf(read(action)) ?? Infinity),
     async reencode(signed, job) {
       const action = tradeIn(read(signed));
-      if (action === null || (isFlattening(job) && !flattens)) return [];
+      if (action === null) return [];
       const { id, trader } = signed;
-      if (!(await namesTarget(store, chain, { id, trader, action }, job))) return [];
       const known = await multipliers();
-      return deriveCalls({ action, trader }, job, (asset) => known.get(asset) ?? 1n);
+      return orNothing(async () => {
+        if (isFlattening(job) && !flattens) return [];
+        const naming = await namesTarget(store, chain, { id, trader, action }, job);
+        if (naming !== 'named') return naming === 'other' ? [] : naming;
+        return deriveCalls({ action, trader }, job, (asset) => known.get(asset) ?? 1n);
+      });
     },
   };
 }
+
+/** Derived from rows, which may hold anything: a job from which nothing can be derived means nothing. Failures of the database are thrown. */
+async function orNothing<Calls>(derive: () => Promise<Calls>): Promise<Calls | readonly []> {
+  try {
+    return await derive();
+  } catch (error) {
+    if (isMalformed(error)) return [];
+    throw error;
+  }
+}
+
+/** SQLSTATE class 22: the database could not read a value that it was given. */
+const isMalformed = (error: unknown): boolean =>
+  error instanceof TypeError ||
+  error instanceof RangeError ||
+  error instanceof SyntaxError ||
+  (error instanceof Error && 'code' in error && String(error.code).startsWith('22'));
 
 const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
 
@@ -144,7 +172,7 @@ export function createVerifyAction({ keccak, recover }: Crypto, read: ReadBody =
     if (approval?.trader !== action.trader || approval.agent !== action.signer)
       return 'the approval of its agent is not signed by its trader';
     const hasEnded = purpose === 'action' && approval.endsAt !== null && approval.endsAt <= now;
-    return hasEnded ? 'the approval of its agent has ended' : null;
+    return hasEnded ? ENDED : null;
   };
 }
 

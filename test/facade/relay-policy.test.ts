@@ -5,7 +5,8 @@ import type { Store } from '../../core/ports/store.js';
 import type { RelayJob, RelayPurpose, SignedAction } from '../../core/ports/stores/relay.js';
 import { encodeIntent } from '../../core/trading/encode-intent.js';
 import type { TradeAction } from '../../facade/actions/trade.js';
-import { deriveCalls, namesTarget } from '../../facade/trade/derive-calls.js';
+import { deriveCalls } from '../../facade/trade/derive-calls.js';
+import { namesTarget } from '../../facade/trade/names-target.js';
 import { createBodyReader } from '../../facade/trade/signing-policy.js';
 import { eventually } from '../harness/time/eventually.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
@@ -54,10 +55,10 @@ const send = async (action: Record<string, unknown>): Promise<unknown> =>
   (await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(owner.agentKey), action))).body;
 
 /** Whether the relayer would believe that this signed action means this call. */
-function isBelieved(action: object, intent: Intent, purpose: RelayPurpose = 'action', item = 0): Promise<boolean> {
+async function isBelieved(action: object, intent: Intent, purpose: RelayPurpose = 'action', item = 0): Promise<boolean> {
   const signed = { id: 1n, trader: owner.address.toLowerCase() as `0x${string}`, action: action as TradeAction };
   const job = { purpose, orderId: null, context: { kind: 'cancel', item, intent } } as unknown as RelayJob;
-  return namesTarget(store, firstChain(sandbox).definition, signed, job);
+  return (await namesTarget(store, firstChain(sandbox).definition, signed, job)) === 'named';
 }
 
 describe('the relayer, asked to take an order back', () => {
@@ -98,10 +99,10 @@ describe('the relayer, asked to set the closing slippage of TP/SL triggers', () 
     const signed = await store.relay.action(FACADE_CHAIN, record?.action ?? 0n);
     if (!opened || !record || !signed) throw new Error('nothing was opened');
     const action = createBodyReader()(signed)?.decoded.action as TradeAction;
-    const asks = (changes: object, purpose: RelayPurpose = 'action', by: SignedAction = signed) => {
+    const asks = async (changes: object, purpose: RelayPurpose = 'action', by: SignedAction = signed) => {
       const context = { kind: 'closing-slippage', item: 0, oid: record.oid, tradeIndex: opened.tradeIndex, ...changes };
       const job = { purpose, orderId: null, context } as unknown as RelayJob;
-      return namesTarget(store, firstChain(sandbox).definition, { ...by, action }, job);
+      return (await namesTarget(store, firstChain(sandbox).definition, { ...by, action }, job)) === 'named';
     };
     expect(await asks({})).toBe(true);
     expect(await asks({ tradeIndex: opened.tradeIndex + 1 })).toBe(false);
@@ -121,10 +122,11 @@ describe('the relayer, asked to set the closing slippage of TP/SL triggers', () 
 
 describe('the relayer, asked about a position', () => {
   const trader = () => owner.address.toLowerCase() as `0x${string}`;
-  const isNamed = (action: object, context: object, job: object = {}) => {
+  const naming = (action: object, context: object, purpose: RelayPurpose = 'action', createdAt = 0) => {
     const signed = { id: 1n, trader: trader(), action: action as TradeAction };
-    return namesTarget(store, firstChain(sandbox).definition, signed, { purpose: 'action', context, ...job } as unknown as RelayJob);
+    return namesTarget(store, firstChain(sandbox).definition, signed, { purpose, orderId: null, createdAt, context });
   };
+  const isNamed = async (action: object, context: object): Promise<boolean> => (await naming(action, context)) === 'named';
   const held = async () => {
     const [only] = await store.account.openPositions(FACADE_CHAIN, trader());
     if (!only) throw new Error('nothing is open');
@@ -147,11 +149,11 @@ describe('the relayer, asked about a position', () => {
   it('closes it for a schedule that is due, unless it was opened later', async () => {
     const { tradeIndex, position } = await held();
     const asks = (time: number, createdAt: number) =>
-      isNamed({ type: 'scheduleCancel', time }, { kind: 'flatten', tradeIndex }, { purpose: 'scheduled-cancel', createdAt });
+      naming({ type: 'scheduleCancel', time }, { kind: 'flatten', tradeIndex }, 'scheduled-cancel', createdAt);
     const due = position.openedAt + 10_000;
-    expect(await asks(due, due)).toBe(true);
-    expect(await asks(due, due - 1)).toBe(false);
-    expect(await asks(1, due)).toBe(false);
+    expect(await asks(due, due)).toBe('named');
+    expect(await asks(due, due - 1)).toBe('other');
+    expect(await asks(1, due)).toBe('other');
   });
 
   it('closes it for an order of its own market, and only against its side', async () => {

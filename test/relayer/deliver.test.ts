@@ -51,7 +51,12 @@ function createLane(job: RelayJob, answers: readonly SendVerdict['verdict'][], h
   };
   const delivery = createDelivery({
     definition: chainBySlug('base'),
-    wallet: { address: WALLET, sign: ({ maxFeePerGas }) => Promise.resolve({ hash: '0x03', raw: `0x${maxFeePerGas}` }) },
+    signer: {
+      address: WALLET,
+      sign: (_job, { maxFeePerGas }) => Promise.resolve({ hash: '0x03', raw: `0x${maxFeePerGas}` }),
+      signNoOp: () => Promise.reject(new Error('no no-op is signed here')),
+    },
+    onRefused: () => Promise.resolve(),
     node: node as RelayNode,
     store: store as RelayStore,
     settings: { ...LANE_WAITS, maxFeePerGas: 100n },

@@ -123,7 +123,7 @@ it('an action that is no proof of what its trader wants is not signed for', asyn
   const refusal = await refusalOf(job as unknown as RelayJob, ACTION, {
     maxGas: 2n,
     reencode: () => Promise.resolve<readonly Hex[]>([inner]),
-    verify: () => 'its signature is not that of its signer',
+    verify: () => ({ reason: 'policy', note: 'its signature is not that of its signer' }),
   });
   expect(refusal).toEqual({ reason: 'policy', note: 'its signature is not that of its signer' });
 });

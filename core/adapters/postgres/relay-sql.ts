@@ -170,13 +170,19 @@ export const REOPEN = statement(`
   where chain = :chain and wallet = :wallet and nonce = :nonce and state = 'refused' returning ${JOB_COLUMNS}`);
 
 export const SET_STATE = statement(`
-  update relay_jobs set state = :state, is_over = :over, note = :note, refusal = :reason::text,
+  update relay_jobs set state = :state, is_over = :over, refusal = coalesce(:reason::text, refusal),
+    note = case when :reason::text is null and refusal is not null then note else :note end,
     accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
   where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`);
 
 export const REFUSE = statement(`
   update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
   where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
+
+/** Its call must not be signed any more, so it is marked overdue: its nonce is used up by a no-op. */
+export const GIVE_UP_CALL = statement(`
+  update relay_jobs set not_after = 0, note = :note, refusal = :reason::text
+  where chain = :chain and id = :id and not is_over and nonce is not null returning ${JOB_COLUMNS}`);
 
 /**
  * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
@@ -186,7 +192,9 @@ export const SETTLE = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:settled::jsonb) as row(id bigint, state text, mined jsonb, block bigint)
   ), settled as (
-    update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block, note = null from given
+    update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block,
+      note = case when given.state = 'replaced' and refusal is not null then note end
+    from given
     where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
     returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}
   ), changes as (
@@ -254,7 +262,7 @@ export const ADD_ATTEMPT = statement(`
   returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,')}`);
 
 export const ACCEPT = statement(`
-  update relay_jobs set state = 'accepted', note = null, accepted_at = coalesce(accepted_at, :at::bigint)
+  update relay_jobs set state = 'accepted', note = case when refusal is not null then note end, accepted_at = coalesce(accepted_at, :at::bigint)
   where chain = :chain and id = any(:ids::bigint[]) and not is_over returning ${JOB_COLUMNS}`);
 
 export const WALLET_OF = statement('select wallet from relay_wallets where chain = :chain and trader = :trader');

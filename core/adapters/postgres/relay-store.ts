@@ -117,6 +117,7 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       one(SQL.JOB, { chain, id }),
     accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
     refuse: async (chain, id, { note, reason }) => (await jobs(SQL.REFUSE, { chain, id, note, reason }))[0] ?? null,
+    giveUpCall: async (chain, id, { note, reason }) => (await jobs(SQL.GIVE_UP_CALL, { chain, id, note, reason }))[0] ?? null,
     settle: (chain, settled) => jobs(SQL.SETTLE, { chain, settled: writeSettled(settled) }),
     unsettle: (chain, id, at) => one(SQL.UNSETTLE, { chain, id, at }),
     minedBlocks: (chain, wallet, blocks) => rows<MinedBlock>(SQL.MINED_BLOCKS, { chain, wallet, blocks }),

@@ -4,7 +4,8 @@ import type { Gateway, Venue } from '../../gateway.js';
 import type { Address } from '../../types.js';
 import type { Alerts } from './alerts.js';
 import { GuardrailError } from '../../domain/relay/guardrails.js';
-import type { RelayStore } from '../../ports/stores/relay.js';
+import { DAY_MS } from '../../ports/stores/gas.js';
+import type { RelayJob, RelayStore } from '../../ports/stores/relay.js';
 import type { Metrics } from '../metrics.js';
 import type { Clock } from '../../ports/clock.js';
 
@@ -58,6 +59,22 @@ export async function alertBudget(
 
 export const recoverBudget = (alerts: Alerts, chain: Named, wallet: Address): Promise<void> =>
   alerts.recoverAlert(nameOf(chain, wallet), `The relayer wallet ${wallet} on ${chain.name} is within its budget again.`);
+
+/** The gateway stores no job that its signed action does not explain, so something else wrote to the database, or there is a fault. */
+export const alertForgedJob = (
+  alerts: Alerts,
+  { slug, name }: Named,
+  { id, wallet, trader }: Pick<RelayJob, 'id' | 'wallet' | 'trader'>,
+  { note, at }: { readonly note: string; readonly at: number },
+): Promise<void> =>
+  alerts.raiseAlert({
+    kind: 'forged-job',
+    chain: slug,
+    subject: wallet,
+    message: `The relayer wallet ${wallet} on ${name} did not sign job ${id}: ${note}. Find out what else writes to the database (docs/security.md).`,
+    details: { job: id.toString(), trader, note },
+    expiresAt: at + DAY_MS,
+  });
 
 /** Wraps the store: raises an alert when a lane is blocked because its key cannot be used, and recovers it afterwards. */
 export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({

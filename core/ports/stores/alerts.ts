@@ -8,6 +8,8 @@ export const ALERT_KINDS = [
   'quota-reached',
   'budget-reached',
   'key-trouble',
+  'forged-job',
+  'foreign-transactions',
   'rpc-trouble',
   'contract-changed',
   'schedule-given-up',

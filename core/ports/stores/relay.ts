@@ -43,11 +43,13 @@ export const REFUSAL_REASONS = [
   'too-late',
   'gas-cap',
   'policy',
+  'outdated',
   'paused',
   'rules',
   'quota',
   'budget',
   'nonce-used-elsewhere',
+  'foreign-transactions',
   'canceled',
 ] as const;
 export type RefusalReason = (typeof REFUSAL_REASONS)[number];
@@ -293,6 +295,11 @@ export interface RelayStore {
   accept(chain: ChainSlug, ids: readonly bigint[], at: number): Promise<RelayJob[]>;
   /** Null when it already has a nonce, from any replica: then it is too late. */
   refuse(chain: ChainSlug, id: bigint, refusal: Refusal): Promise<RelayJob | null>;
+  /**
+   * Gives up the call of a job that has a nonce: from now on only a no-op is sent for it. Null when it is over. The reason is kept although
+   * an earlier attempt may still be mined.
+   */
+  giveUpCall(chain: ChainSlug, id: bigint, refusal: Refusal): Promise<RelayJob | null>;
   /** Marks jobs as mined, each with its own receipt. */
   settle(chain: ChainSlug, settled: readonly Settled[]): Promise<RelayJob[]>;
   /** Reopens a job whose block is no longer on the chain. */
