@@ -5,6 +5,7 @@ import type { LaneProblems } from './lane-problems.js';
 import { firstFees } from './fees.js';
 import type { JobCheck } from './job-check.js';
 import type { LaneOptions } from './lane-options.js';
+import { stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
 import type { Clock } from '../core/ports/clock.js';
@@ -120,7 +121,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const { doubtMs } = settings;
     await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, withNonce, nonce);
     await budget.refresh(balance, withNonce);
-    const oddity = await alignNonces(nonce, withNonce);
+    const oddity = await alignNonces(nonce, withNonce, begun);
     hasChecked = true;
     if (oddity === null) problems.clear('nonce');
     else problems.report('nonce', oddity);
@@ -131,9 +132,12 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   }
 
   /** Aligns the lane's nonces with the chain; returns what prevents it, as a clause for people. */
-  async function alignNonces(nonce: number, withNonce: readonly RelayJob[]): Promise<string | null> {
-    const result = await count.hear(nonce, withNonce.at(-1)?.nonce ?? -1);
-    if (result !== 'believed') return `its node counts ${result.strangers} transactions of its wallet that were not sent from here`;
+  async function alignNonces(nonce: number, withNonce: readonly RelayJob[], begun: ReadonlySet<bigint>): Promise<string | null> {
+    const { strangers, isDoubted } = await count.hear(nonce, withNonce.at(-1)?.nonce ?? -1);
+    if (isDoubted) return `its node counts ${strangers} transactions of its wallet that were not sent from here`;
+    // Before the count is believed: if this fails, the next check does it again.
+    if (strangers > 0) await stopForForeign({ ...options, slug, wallet: wallet.address }, strangers, begun);
+    count.believe(nonce);
     if (withNonce.length > 0) return fillHoles(withNonce, nonce);
     await nonceMutex(() => store.resetLane(slug, wallet.address, nonce));
     return null;
@@ -201,8 +205,9 @@ interface ChainCountOptions {
 interface ChainCount {
   /** The next nonce, by the last accepted count. */
   believed(): number;
-  /** Accepts a count, or returns how many transactions it has that the gateway did not send. `highest` is the highest open nonce. */
-  hear(counted: number, highest: number): Promise<{ readonly strangers: number } | 'believed'>;
+  /** How many transactions of a count were not sent by the gateway, and whether it waits to be confirmed. `highest` is the highest open nonce. */
+  hear(counted: number, highest: number): Promise<{ readonly strangers: number; readonly isDoubted: boolean }>;
+  believe(counted: number): void;
   forget(): void;
 }
 
@@ -229,9 +234,10 @@ function createChainCount({ clock, doubtMs, nextOfOurs }: ChainCountOptions): Ch
     believed: () => believed ?? 0,
     async hear(counted, highest) {
       const strangers = await foreignCount(counted, highest);
-      if (strangers > MAX_FOREIGN_AT_ONCE && isDoubted(counted)) return { strangers };
+      return { strangers, isDoubted: strangers > MAX_FOREIGN_AT_ONCE && isDoubted(counted) };
+    },
+    believe(counted) {
       [believed, doubt] = [counted, null];
-      return 'believed';
     },
     forget() {
       [believed, doubt] = [null, null];

@@ -4,7 +4,7 @@ import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Refusal, RelayJob, RelayStore } from '../core/ports/stores/relay.js';
 import type { RelayNode } from '../core/ports/relayer.js';
-import type { Hex } from '../core/types.js';
+import type { Address, Hex } from '../core/types.js';
 import type { BudgetEvents, DailyBudget } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';
 import type { LaneProblems } from './lane-problems.js';
@@ -47,6 +47,10 @@ export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget'
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly budgetEvents?: BudgetEvents;
+  /** Those of these jobs whose order or trade is on chain as they expect it; absent: all. */
+  readonly standing?: (jobs: readonly RelayJob[]) => Promise<readonly RelayJob[]>;
+  /** Called when so many transactions of the wallet are on chain that are not stored. */
+  readonly onForeign?: (wallet: Address, transactions: number) => Promise<void>;
   /** Called for a job that its signed action does not explain: a row was written by something else than the gateway. */
   readonly onForged?: (job: RelayJob, refusal: Refusal) => Promise<void>;
 }

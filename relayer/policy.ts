@@ -87,6 +87,12 @@ export function isPaidAlways(job: RelayJob): boolean {
   return nature === null || nature === 'exits';
 }
 
+/** Whether the job's call opens something; true where it cannot be read. */
+export function opensRisk(job: RelayJob): boolean {
+  const inner = innerCall(job);
+  return inner === null || naturesOf(inner).includes('opens');
+}
+
 const naturesOf = (inner: Hex): (CallNature | null)[] =>
   callsOf(inner).map((call) => CALL_NATURES.get(call.slice(0, SELECTOR_END)) ?? null);
 

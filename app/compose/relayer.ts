@@ -12,7 +12,7 @@ import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Alerts } from '../../core/observability/alerts/alerts.js';
-import { alertBudget, alertForgedJob, alertKeys, alertQuota, recoverBudget } from '../../core/observability/alerts/raise.js';
+import { alertBudget, alertForeign, alertForgedJob, alertKeys, alertQuota, recoverBudget } from '../../core/observability/alerts/raise.js';
 import { traceRelay } from '../../core/observability/trace-relay.js';
 import { setClosingSlippages } from '../../facade/trade/background/set-closing-slippages.js';
 import { LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
@@ -20,6 +20,8 @@ import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
 import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
 import type { Relayer, RelayNode } from '../../core/ports/relayer.js';
 import type { Tracer } from '../../core/observability/tracing.js';
+import type { OpeningFacts } from '../../facade/trade/opening-bounds.js';
+import { standingJobs } from '../../facade/trade/standing-jobs.js';
 import { createSigningPolicy } from '../../facade/trade/signing-policy.js';
 import { policyOf } from '../../core/config/summary.js';
 import type { RelayStore } from '../../core/ports/stores/relay.js';
@@ -53,6 +55,8 @@ interface Parts {
   readonly wallets: readonly Wallet[];
   readonly node: Chain;
   readonly store: Store;
+  /** Market data and the configured referrer, with which openings are measured again. */
+  readonly opening: OpeningFacts;
   /** The configured rules for traders, and what a scheduled cancel may do. */
   readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
   readonly alerts: Alerts;
@@ -72,7 +76,7 @@ const MAX_GAS = 8_000_000n;
 
 export function composeRelayer(
   { maxFeePerGas, dailyBudget = 'unlimited', lane = LANE_DEFAULTS, areDrillsAllowed = false }: RelayerConfig,
-  { chain, wallets, node, store, facade, alerts, metrics, tracer, crypto, clock, log, state }: Parts,
+  { chain, wallets, node, store, opening, facade, alerts, metrics, tracer, crypto, clock, log, state }: Parts,
 ): RunningRelayer {
   const { slug } = chain;
   log.info('relay.policy', policyOf(facade.rules, { maxFeePerGas, dailyBudget }));
@@ -86,6 +90,8 @@ export function composeRelayer(
     ...tracedParts(wallets, measureRelay(alertKeys(store.relay, alerts), metrics, clock), node.relay, tracer),
     delegateOf: (trader) => node.delegateOf(trader),
     onForged: (job, { note }) => alertForgedJob(alerts, chain, job, { note, at: clock.now() }),
+    onForeign: (wallet, transactions) => alertForeign(alerts, chain, wallet, { transactions, at: clock.now() }),
+    standing: (jobs) => standingJobs(node, jobs),
     switches: store.switches,
     areDrillsAllowed,
     clock,
@@ -103,7 +109,7 @@ export function composeRelayer(
         rules: facade.rules,
         onQuota: (trader, reached) => alertQuota(alerts, chain, trader, reached),
       }),
-      ...createSigningPolicy({ store, chain, crypto, flattens: facade.flattens, clock }),
+      ...createSigningPolicy({ store, chain, crypto, flattens: facade.flattens, opening, clock }),
     },
     ...followOrders(store.orders, slug, clock),
   });

@@ -54,6 +54,7 @@ export function createVenue(
         wallets: wallets.get(chain.slug) ?? [],
         node,
         store,
+        opening: { feed, referrer: referrers.relayed },
         facade,
         alerts,
         metrics,

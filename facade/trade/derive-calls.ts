@@ -1,5 +1,6 @@
 import { encodeIntent } from '../../core/trading/encode-intent.js';
-import type { Intent } from '../../core/domain/intent.js';
+import type { Intent, OpenIntent } from '../../core/domain/intent.js';
+import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
 import { leverageForMargin, MAX_SLIPPAGE_P, wantedClosingSlippage, translateOrder } from '../../core/domain/relay/translate-order.js';
 import type { Hex } from '../../core/types.js';
 import type { FlattenJobContext } from './background/flatten-positions.js';
@@ -34,10 +35,22 @@ export function deriveCalls(
   { action, trader }: Omit<ReadAction, 'id'>,
   { context, purpose }: Pick<RelayJob, 'context' | 'purpose'>,
   multiplierOf: (asset: number) => bigint,
+  isWithin: OpeningCheck = () => true,
 ): readonly Hex[] {
   const read = context as JobContext;
   if (!PURPOSES[read.kind].includes(purpose)) return [];
-  return intentsOf(action, read, purpose, multiplierOf).map((intent) => encodeIntent(intent, trader));
+  const intents = intentsOf(action, read, purpose, multiplierOf);
+  const wire = 'item' in read ? orderOf(action, read.item) : null;
+  return intents.filter((intent) => isAsSigned(intent, wire, multiplierOf, isWithin)).map((intent) => encodeIntent(intent, trader));
+}
+
+/** Whether an opening of this order is not larger than what was signed. */
+export type OpeningCheck = (order: ExchangeOrder, intent: OpenIntent) => boolean;
+
+function isAsSigned(intent: Intent, wire: WireOrder | null, multiplierOf: (asset: number) => bigint, isWithin: OpeningCheck): boolean {
+  const opening = intent.kind === 'open' ? intent : intent.kind === 'replace' ? intent.by : null;
+  if (opening === null) return true;
+  return wire !== null && isWithin(exchangeOrder({ multiplier: multiplierOf(wire.a) }, wire), { kind: 'open', ...opening });
 }
 
 /** What the service does by itself needs less proof than an order, so an order must not come as one of these. */

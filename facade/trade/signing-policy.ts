@@ -12,8 +12,10 @@ import { isTradeType, type TradeAction } from '../actions/trade.js';
 import { readEnvelope, type Envelope, decodeAction, type Decoded } from '../signing/read-body.js';
 import { actionHash, createPhantomDigest } from '../signing/l1-signature.js';
 import { readOrderedJson } from '../signing/ordered-json.js';
-import { deriveCalls } from './derive-calls.js';
+import { lotOf } from '../universe.js';
+import { deriveCalls, type OpeningCheck } from './derive-calls.js';
 import { namesTarget } from './names-target.js';
+import { isWithinSigned, type OpeningFacts } from './opening-bounds.js';
 import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
 
 /** Why a stored action does not prove its trader's request; null if it does. */
@@ -64,6 +66,7 @@ function tradeIn(body: SignedBody | null): TradeAction | null {
 }
 
 interface PolicyParts {
+  readonly opening: OpeningFacts;
   readonly store: Store;
   readonly chain: ChainDefinition & { readonly slug: ChainSlug };
   /** Recovers signers of stored actions. */
@@ -74,10 +77,10 @@ interface PolicyParts {
 }
 
 /** What the relayer asks before every signature about the actions that the facade has stored. */
-export function createSigningPolicy({ store, chain, crypto, flattens, clock }: PolicyParts): Required<SigningPolicy> {
+export function createSigningPolicy({ store, chain, crypto, flattens, opening, clock }: PolicyParts): Required<SigningPolicy> {
   const read = createBodyReader();
   const verify = createVerifyAction(crypto, read);
-  const multipliers = createMultipliers(store, chain.slug, clock);
+  const units = createUnits(store, chain.slug, clock);
   return {
     verify(action, { purpose }) {
       const doubt = verify(action, purpose, clock.now());
@@ -88,12 +91,14 @@ export function createSigningPolicy({ store, chain, crypto, flattens, clock }: P
       const action = tradeIn(read(signed));
       if (action === null) return [];
       const { id, trader } = signed;
-      const known = await multipliers();
+      const known = await units();
       return orNothing(async () => {
         if (isFlattening(job) && !flattens) return [];
         const naming = await namesTarget(store, chain, { id, trader, action }, job);
         if (naming !== 'named') return naming === 'other' ? [] : naming;
-        return deriveCalls({ action, trader }, job, (asset) => known.get(asset) ?? 1n);
+        const unitsOf = (asset: number): Units => known.get(asset) ?? NO_UNITS;
+        const isWithin: OpeningCheck = (order, intent) => isWithinSigned(opening, order, intent, unitsOf(intent.pairIndex).lot);
+        return deriveCalls({ action, trader }, job, (asset) => unitsOf(asset).multiplier, isWithin);
       });
     },
   };
@@ -118,14 +123,30 @@ const isMalformed = (error: unknown): boolean =>
 
 const isFlattening = ({ context }: RelayJob): boolean => (context as { readonly kind?: unknown } | null)?.kind === 'flatten';
 
-/** How long multipliers are cached: a fixed one never changes, only new ones are added. */
-const MULTIPLIERS_KEPT_MS = 1_000;
+/** How long units are cached: fixed ones never change, only new ones are added. */
+const UNITS_KEPT_MS = 1_000;
 
-/** The contract's units per facade unit, by pair. */
-function createMultipliers({ facade }: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, bigint>> {
-  const reads = createSharedReads<ChainSlug, ReadonlyMap<number, bigint>>(clock, { maxAgeMs: MULTIPLIERS_KEPT_MS, max: 1 });
-  const load = async (): Promise<ReadonlyMap<number, bigint>> =>
-    new Map((await facade.assets.all(slug)).map(({ pairIndex, multiplier }) => [pairIndex, BigInt(multiplier)]));
+interface Units {
+  /** The contract's units per facade unit. */
+  readonly multiplier: bigint;
+  /** Base units, 1e18. */
+  readonly lot: bigint;
+}
+
+const NO_UNITS: Units = { multiplier: 1n, lot: 0n };
+
+/** By pair. */
+function createUnits({ facade }: Store, slug: ChainSlug, clock: Clock): () => Promise<ReadonlyMap<number, Units>> {
+  const reads = createSharedReads<ChainSlug, ReadonlyMap<number, Units>>(clock, { maxAgeMs: UNITS_KEPT_MS, max: 1 });
+  const load = async (): Promise<ReadonlyMap<number, Units>> => {
+    const all = await facade.assets.all(slug);
+    return new Map(
+      all.map(({ pairIndex, multiplier, szDecimals }) => {
+        const known = { multiplier: BigInt(multiplier), szDecimals };
+        return [pairIndex, { multiplier: known.multiplier, lot: lotOf(known) }];
+      }),
+    );
+  };
   return () => reads.get(slug, load);
 }
 

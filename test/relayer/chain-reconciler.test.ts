@@ -1,3 +1,5 @@
+import type { Intent } from '../../core/domain/intent.js';
+import { encodeIntent, wrapFor } from '../../core/trading/encode-intent.js';
 import { LANE_WAITS } from '../../core/config/relayer.js';
 import { chainBySlug } from '../../core/chains/chains.js';
 import type { RelayJob, RelayStore } from '../../core/ports/stores/relay.js';
@@ -23,13 +25,13 @@ interface Lane {
   readonly problems: LaneProblems;
   readonly clock: ManualClock;
   /** What the node, the store and the delivery answer. */
-  readonly world: { nonce: number; balance: bigint; wanting: bigint; next: number; open: RelayJob[] };
+  readonly world: { nonce: number; balance: bigint; wanting: bigint; next: number; open: RelayJob[]; standing: bigint[]; isDown: boolean };
   readonly did: string[];
 }
 
 /** A lane whose node and store answer what a test wants. */
 function createLane(): Lane {
-  const world: Lane['world'] = { nonce: 7, balance: ENOUGH, wanting: 0n, next: 7, open: [] };
+  const world: Lane['world'] = { nonce: 7, balance: ENOUGH, wanting: 0n, next: 7, open: [], standing: [], isDown: false };
   const did: string[] = [];
   const clock = createManualClock();
   const log = createRecordedLog();
@@ -45,6 +47,12 @@ function createLane(): Lane {
       const all = Array.from({ length: below - from }, (_, at) => from + at);
       return Promise.resolve(all.filter((nonce) => !taken.has(nonce)).map((nonce) => ({ nonce, isGivenUp: false })));
     },
+    refuse: (_chain, id, { reason }) => {
+      const job = world.open.find((each) => each.id === id && each.state === 'queued');
+      if (job) did.push(`refused ${id} for ${reason}`);
+      return Promise.resolve(job ?? null);
+    },
+    giveUpCall: (_chain, id, { reason }) => Promise.resolve((did.push(`gave up ${id} for ${reason}`), jobWith(Number(id)))),
     fillGap: (_chain, _wallet, nonce) => Promise.resolve((did.push(`filled ${nonce}`), jobWith(nonce))),
   };
   const node: Partial<RelayNode> = { account: () => Promise.resolve({ nonce: world.nonce, balance: world.balance }) };
@@ -69,6 +77,11 @@ function createLane(): Lane {
     onSigned: () => Promise.resolve(),
     onStep: () => undefined,
     onRefused: () => Promise.resolve(),
+    standing(jobs) {
+      if (world.isDown) return Promise.reject(new Error('the node does not answer'));
+      return Promise.resolve(jobs.filter(({ id }) => world.standing.includes(id)));
+    },
+    onForeign: (_wallet, transactions) => Promise.resolve(void did.push(`alert about ${transactions}`)),
     problems,
     delivery: delivery as Delivery,
     nonceMutex: createMutex(),
@@ -123,6 +136,47 @@ describe("a node's count of transactions", () => {
     clock.advance(LANE_WAITS.doubtMs);
     await reconciler.checkChain([]);
     expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([13, false]);
+  });
+});
+
+describe('transactions of the wallet that are not stored', () => {
+  const TRADER = `0x${'12'.repeat(20)}` as const;
+  const CLOSE: Intent = { kind: 'close', tradeIndex: 1, expectedPrice: 10n ** 15n, slippageP: null };
+  const terms = { type: 'limit', pairIndex: 0, collateralIndex: 1, long: true, leverage: 10_000n, collateralAmount: 1_000_000n } as const;
+  const OPEN: Intent = { kind: 'open', ...terms, price: 10n ** 15n, tp: 0n, sl: 0n, slippageP: 1_000n };
+  const waiting = (id: number, intent: Intent, nonce: number | null = null): RelayJob =>
+    ({
+      ...jobWith(id, nonce === null ? 'queued' : 'assigned'),
+      nonce,
+      purpose: 'action',
+      trader: TRADER,
+      data: wrapFor(WALLET, TRADER, encodeIntent(intent, TRADER)),
+    }) as RelayJob;
+
+  it('end openings that wait, and closes that the chain does not show; an alert opens', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [waiting(1, OPEN), waiting(2, CLOSE), waiting(3, CLOSE), waiting(4, OPEN, 6)];
+    world.standing = [3n];
+    world.nonce = world.next + 3;
+    await reconciler.checkChain(world.open.filter(({ nonce }) => nonce !== null));
+    expect(did.slice(1)).toEqual([
+      'alert about 3',
+      'refused 1 for foreign-transactions',
+      'refused 2 for foreign-transactions',
+      'gave up 4 for foreign-transactions',
+    ]);
+  });
+
+  it('are looked at again if the chain could not be asked about the closes', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [waiting(2, CLOSE)];
+    world.nonce = world.next + 3;
+    world.isDown = true;
+    await expect(reconciler.checkChain([])).rejects.toThrow();
+    expect(reconciler.hasChecked()).toBe(false);
+    world.isDown = false;
+    await reconciler.checkChain([]);
+    expect(did).toContain('refused 2 for foreign-transactions');
   });
 });
 

@@ -76,6 +76,22 @@ export const alertForgedJob = (
     expiresAt: at + DAY_MS,
   });
 
+/** Commits were lost, a backup was put back, or the key is used elsewhere. */
+export const alertForeign = (
+  alerts: Alerts,
+  { slug, name }: Named,
+  wallet: Address,
+  { transactions, at }: { readonly transactions: number; readonly at: number },
+): Promise<void> =>
+  alerts.raiseAlert({
+    kind: 'foreign-transactions',
+    chain: slug,
+    subject: wallet,
+    message: `The relayer wallet ${wallet} on ${name} has ${transactions} transactions on chain that the database does not know. Openings that waited were refused. Was a backup put back, or is the key used elsewhere (docs/operations.md)?`,
+    details: { transactions },
+    expiresAt: at + DAY_MS,
+  });
+
 /** Wraps the store: raises an alert when a lane is blocked because its key cannot be used, and recovers it afterwards. */
 export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
   ...store,

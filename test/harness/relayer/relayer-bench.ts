@@ -9,9 +9,9 @@ import { LOOK_MS } from '../../../core/trading/due-work.js';
 import type { Gateway } from '../../../core/gateway.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Address, Hex } from '../../../core/types.js';
-import type { RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
+import type { Refusal, RelayJob, RelayStore, SignedAction } from '../../../core/ports/stores/relay.js';
 import type { SwitchStore } from '../../../core/ports/stores/switches.js';
-import type { RelayNode } from '../../../core/ports/relayer.js';
+import type { RelayNode, SigningPolicy } from '../../../core/ports/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../../core/config/relayer.js';
 import type { SignedJob } from '../../../relayer/lane-options.js';
@@ -53,7 +53,9 @@ interface Parts {
   readonly clock: Clock;
   readonly waits: Partial<LaneWaits>;
   readonly maxFeePerGas: bigint;
-  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[]>;
+  readonly reencode: SigningPolicy['reencode'];
+  readonly verify: NonNullable<SigningPolicy['verify']>;
+  readonly onForged: (job: RelayJob, refusal: Refusal) => Promise<void>;
   readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
   readonly dailyBudget: bigint;
   readonly switches: SwitchStore;
@@ -103,7 +105,9 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
           maxFeePerGas: parts.maxFeePerGas ?? 500n * GWEI,
           maxGas: 5_000_000n,
           reencode: parts.reencode ?? ((_action, job) => Promise.resolve(innerOf(job))),
+          ...(parts.verify && { verify: parts.verify }),
         },
+        ...(parts.onForged && { onForged: parts.onForged }),
         onSigned: parts.onSigned ?? (() => Promise.resolve()),
         onRefused: () => Promise.resolve(),
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),

@@ -1,0 +1,85 @@
+import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
+import { WRITE_FUNCTIONS, type WriteName } from '../../core/chains/diamond-functions.js';
+import type { OpenOrders } from '../../core/ports/account-chain.js';
+import type { Chain } from '../../core/ports/chain.js';
+import type { RelayJob } from '../../core/ports/stores/relay.js';
+import type { Address, Hex } from '../../core/types.js';
+
+/**
+ * Those of these jobs for which the chain still has what they close, cancel or change: an open trade of the size that the job was made for,
+ * a resting order, an unanswered request. Each trader is read once, at one block.
+ */
+export async function standingJobs(chain: Pick<Chain, 'head' | 'openOrders'>, jobs: readonly RelayJob[]): Promise<readonly RelayJob[]> {
+  const { number } = await chain.head();
+  const traders = [...new Set(jobs.flatMap(({ trader }) => trader ?? []))];
+  const read = await Promise.all(traders.map(async (trader) => [trader, await chain.openOrders(trader, number)] as const));
+  const open = new Map<Address | null, OpenOrders>(read);
+  return jobs.filter((job) => {
+    const held = open.get(job.trader);
+    const calls = callsIn(job.data);
+    return held !== undefined && calls.length > 0 && calls.every((call) => stands(call, job, held));
+  });
+}
+
+interface Call {
+  readonly name: WriteName | null;
+  /** The first argument of every call on something that exists: its index on the contract. */
+  readonly index: number;
+}
+
+const NAMES: ReadonlyMap<string, WriteName> = new Map(
+  (Object.keys(WRITE_FUNCTIONS) as WriteName[]).map((name) => [WRITE_FUNCTIONS[name].selector, name]),
+);
+const SELECTOR_END = 10;
+const DELEGATED = parseAbiParameters('address, bytes');
+const MULTICALL = parseAbiParameters('bytes[]');
+const INDEX = parseAbiParameters('uint32');
+
+const nameOf = (data: Hex): WriteName | null => NAMES.get(data.slice(0, SELECTOR_END)) ?? null;
+const argumentsOf = (data: Hex): Hex => `0x${data.slice(SELECTOR_END)}`;
+
+/** Empty for data that cannot be read. */
+function callsIn(data: Hex): readonly Call[] {
+  try {
+    const inner = nameOf(data) === 'delegatedTradingAction' ? decodeAbiParameters(DELEGATED, argumentsOf(data))[1] : data;
+    const calls = nameOf(inner) === 'multicall' ? decodeAbiParameters(MULTICALL, argumentsOf(inner))[0] : [inner];
+    return calls.map((call) => ({ name: nameOf(call), index: decodeAbiParameters(INDEX, argumentsOf(call))[0] }));
+  } catch {
+    return [];
+  }
+}
+
+function stands({ name, index }: Call, job: RelayJob, { positions, resting, pending }: OpenOrders): boolean {
+  switch (name) {
+    case 'cancelOpenOrder':
+    case 'updateOpenOrder':
+      return resting.some(({ trade }) => trade.index === index);
+    case 'cancelOrderAfterTimeout':
+      return pending.some((request) => request.index === index);
+    case 'closeTradeMarket':
+    case 'decreasePositionSize':
+    case 'updateLeverage':
+    case 'updateTp':
+    case 'updateSl':
+    case 'updateMaxClosingSlippageP': {
+      const held = positions.find(({ trade }) => trade.index === index)?.trade;
+      const expected = collateralIn(job, index);
+      const isPending = pending.some(({ trade }) => trade.index === index);
+      return held !== undefined && !isPending && (expected === null || held.collateralAmount === expected);
+    }
+    default:
+      return false;
+  }
+}
+
+interface Sized {
+  readonly tradeIndex?: number;
+  readonly collateralAmount?: bigint;
+}
+
+/** The collateral of the trade when the job was made; null where the job does not depend on it. */
+function collateralIn({ context }: RelayJob, index: number): bigint | null {
+  const facts = (context as { readonly context?: Sized & { readonly trades?: readonly Sized[] } } | null)?.context;
+  const sized = facts?.trades?.find(({ tradeIndex }) => tradeIndex === index) ?? (facts?.tradeIndex === index ? facts : undefined);
+  return sized?.collateralAmount ?? null;
+}
