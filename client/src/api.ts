@@ -806,6 +806,7 @@ export interface TraderReadiness {
 }
 
 export interface RelayProof {
+  readonly chainId: number;
   readonly txHash: Hex;
   readonly trader: Hex;
   readonly signer: Hex;
@@ -815,7 +816,23 @@ export interface RelayProof {
   readonly network: 'a' | 'b';
   readonly nonce: string;
   readonly receivedAt: number;
+  /** The `approveAgent` of the signer as the trader signed it, the one in force then; null where none is stored. */
+  readonly approval: string | null;
+  /** The `updateLeverage` that set the leverage of an opening; null where the trader set none, and for anything else. */
+  readonly leverage: {
+    readonly signer: Hex;
+    readonly envelope: string;
+    readonly actionHash: Hex;
+    readonly form: 'canonical' | 'as-sent';
+    readonly network: 'a' | 'b';
+    readonly nonce: string;
+    readonly receivedAt: number;
+    /** The `approveAgent` of the signer as the trader signed it, the one in force then; null where none is stored. */
+    readonly approval: string | null;
+  } | null;
   readonly purpose: 'action' | 'scheduled-cancel' | 'reclaim' | 'no-op';
+  /** When the call was first signed. */
+  readonly signedAt: number;
   readonly relayer: Hex;
   readonly to: Hex;
   readonly data: Hex;
@@ -823,7 +840,13 @@ export interface RelayProof {
   readonly state: 'queued' | 'assigned' | 'signed' | 'unknown' | 'accepted' | 'mined' | 'reverted' | 'refused' | 'replaced';
   readonly orderId: string | null;
   readonly multiplier: number;
+  /** Of the order; null where the transaction made none. */
+  readonly outcome: 'prepared' | 'pending' | 'open' | 'filled' | 'rejected' | 'timed_out' | 'canceled' | 'expired' | null;
   readonly blockNumber: number | null;
+  /** Time of that block; null while it is not mined, and where no node says it. */
+  readonly minedAt: number | null;
+  /** The trader's delegate at that block, or now where no node knows the state of then; null where none says it. */
+  readonly delegate: Hex | null;
   readonly context: string;
 }
 

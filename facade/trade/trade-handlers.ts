@@ -75,7 +75,7 @@ async function runScheduled(work: TradeWork, { time }: TradeActionOf<'scheduleCa
 
 /** Stored for the next opening; open trades keep theirs. */
 async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeverage'>): Promise<ExchangeReply> {
-  const { gateway, venue, caller, universe } = work;
+  const { gateway, venue, caller, universe, action: signed } = work;
   const { asset: id, isCross, leverage } = action;
   const asset = universe.assets[id];
   if (!asset?.pair) return refused(ITEM_TEXTS.invalidAsset);
@@ -85,7 +85,7 @@ async function updateLeverage(work: TradeWork, action: TradeActionOf<'updateLeve
   const { maxLeverage } = caller.scope;
   if (maxLeverage !== null && BigInt(leverage) * 10n ** BigInt(maxLeverage.scale) > maxLeverage.units)
     return refused('Invalid leverage value');
-  await gateway.store.facade.leverage.set(venue.definition.slug, caller.trader, id, { leverage, isCross });
+  await gateway.store.facade.leverage.set(venue.definition.slug, caller.trader, id, { leverage, isCross, action: signed.id });
   return DONE;
 }
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isDecimal, type Decimal } from '../../core/domain/decimal.js';
 import { SESSIONS } from '../../core/domain/market.js';
-import { ORDER_REASONS, ORDER_TYPES } from '../../core/domain/order.js';
+import { ORDER_REASONS, ORDER_STATUSES, ORDER_TYPES } from '../../core/domain/order.js';
 import { AnyAddress, AddressString, DecimalString, EpochMs, HexData } from './codec.js';
 import { Id, Order, Position, TxHash } from './account.js';
 import { MarketSymbol } from './markets.js';
@@ -193,18 +193,31 @@ export const ProofPath = z.object({
     .transform((text) => text.toLowerCase() as Hex),
 });
 
+const signedBody = {
+  signer: AnyAddress,
+  envelope: z.string(),
+  actionHash: TxHash,
+  form: z.enum(['canonical', 'as-sent']),
+  network: z.enum(['a', 'b']),
+  nonce: z.string(),
+  receivedAt: EpochMs,
+  approval: z
+    .string()
+    .nullable()
+    .meta({ description: 'The `approveAgent` of the signer as the trader signed it, the one in force then; null where none is stored.' }),
+};
+
 export const RelayProof = z
   .object({
+    chainId: z.int(),
     txHash: TxHash,
     trader: AnyAddress,
-    signer: AnyAddress,
-    envelope: z.string(),
-    actionHash: TxHash,
-    form: z.enum(['canonical', 'as-sent']),
-    network: z.enum(['a', 'b']),
-    nonce: z.string(),
-    receivedAt: EpochMs,
+    ...signedBody,
+    leverage: z.object(signedBody).nullable().meta({
+      description: 'The `updateLeverage` that set the leverage of an opening; null where the trader set none, and for anything else.',
+    }),
     purpose: z.enum(RELAY_PURPOSES),
+    signedAt: EpochMs.meta({ description: 'When the call was first signed.' }),
     relayer: AnyAddress,
     to: AnyAddress,
     data: TxHash,
@@ -212,7 +225,12 @@ export const RelayProof = z
     state: z.enum(RELAY_STATES),
     orderId: Id.nullable(),
     multiplier: z.int().positive(),
+    outcome: z.enum(ORDER_STATUSES).nullable().meta({ description: 'Of the order; null where the transaction made none.' }),
     blockNumber: z.int().nullable(),
+    minedAt: EpochMs.nullable().meta({ description: 'Time of that block; null while it is not mined, and where no node says it.' }),
+    delegate: AnyAddress.nullable().meta({
+      description: "The trader's delegate at that block, or now where no node knows the state of then; null where none says it.",
+    }),
     context: z.string(),
   })
   .meta({ id: 'RelayProof' });

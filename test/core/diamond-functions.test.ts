@@ -120,7 +120,7 @@ describe('the functions that the gateway calls', () => {
   });
 
   it('are known to the script that verifies proofs, as far as the relayer signs them', () => {
-    const text = readFileSync(path.join(root, 'scripts/verify-proof.mjs'), 'utf8');
+    const text = readFileSync(path.join(root, 'scripts/proof/calls.mjs'), 'utf8');
     const listed = [...text.matchAll(/^  '(function [^']+|struct [^']+)',$/gm)].map(([, signature = '']) => signature);
     const signed = Object.values(WRITE_FUNCTIONS).filter(({ nature, client }) => nature !== null || client === 'unwraps');
     const withoutResult = signed.map(({ signature }) => signature.split(' returns ', 1)[0] ?? '');

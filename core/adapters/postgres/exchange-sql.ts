@@ -166,7 +166,8 @@ export const factsOf = (owner: (table: string) => string): string => `
      where ${owner('positions')} and is_open and state is not null) as positions,
     array(select (state->>'tradeIndex')::int from orders
      where ${owner('orders')} and is_live and status <> 'open' and state -> 'unexplained' is null and state->>'tradeIndex' is not null) as busy,
-    (select coalesce(json_agg(json_build_array(pair_index, leverage, is_cross)), '[]')::text from leverage_settings
+    (select coalesce(json_agg(json_build_array(pair_index, leverage, is_cross,
+       case when action_leverage = leverage then action::text end)), '[]')::text from leverage_settings
      where ${owner('leverage_settings')}) as leverage,
     ${NOW_MS} as asked_at`;
 
@@ -174,7 +175,7 @@ export const FACTS = statement(`select ${factsOf(() => 'chain = :chain and trade
 
 export function readFacts({ positions, busy, leverage, asked_at }: FactsRow): TraderFacts {
   const held = JSON.parse(positions) as [number, string, [string, string] | null][];
-  const chosen = JSON.parse(leverage) as [number, number, boolean][];
+  const chosen = JSON.parse(leverage) as [number, number, boolean, string | null][];
   return {
     positions: held.flatMap(([tradeIndex, state, opened]) => {
       const position = readPosition(state);
@@ -183,6 +184,11 @@ export function readFacts({ positions, busy, leverage, asked_at }: FactsRow): Tr
     }),
     askedAt: Number(asked_at),
     busy: new Set(busy),
-    leverage: new Map(chosen.map(([pairIndex, times, isCross]) => [pairIndex, { leverage: times, isCross }])),
+    leverage: new Map(
+      chosen.map(([pairIndex, times, isCross, action]) => [
+        pairIndex,
+        { leverage: times, isCross, action: action === null ? null : BigInt(action) },
+      ]),
+    ),
   };
 }

@@ -48,12 +48,24 @@ async function approve(trx: Knex.Transaction, approval: AgentApproval): Promise<
   const replaced = await revoke(trx, { chain, trader, name, at: createdAt }, agent);
   if (name !== '' && (await countNamed(trx, chain, trader, agent)) >= maxNamed) throw new Refused({ kind: 'too-many', most: maxNamed });
   if (!(await deleteOldestAgents(trx, chain, registration))) throw new Refused({ kind: 'too-many', most: MAX_AGENTS });
+  if (former !== undefined) await keepFormerApproval(trx, chain, former);
   const saved = await put(trx, chain, registration, former);
   const signed = { chain, agent, envelope: proof, approved_at: createdAt };
   await trx('agent_approvals').insert(signed).onConflict(['chain', 'agent']).merge(['envelope', 'approved_at']);
   if (former !== undefined && former.trader !== trader) await endRegistration(trx, chain, former, createdAt);
   await appendJournal(trx, chain, createdAt, [...lostBy(former, saved), ...[...replaced, saved].map(agentEntry)]);
   return { kind: 'done', agent: saved };
+}
+
+/** Only where its trader sent an action since: renewals without one leave nothing behind, and nothing needs them. */
+async function keepFormerApproval(trx: Knex.Transaction, chain: ChainSlug, { agent, trader }: Row): Promise<void> {
+  await trx.raw(
+    `insert into former_approvals (chain, agent, trader, envelope, approved_at)
+     select chain, agent, :trader, envelope, approved_at from agent_approvals
+     where chain = :chain and agent = :agent and approved_at <= (
+       select received_at from relay_actions where chain = :chain and trader = :trader order by id desc limit 1)`,
+    { chain, agent, trader },
+  );
 }
 
 /** Registrations of other traders were checked before the transaction; one that was added, changed or used since is checked again. */

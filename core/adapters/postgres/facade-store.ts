@@ -57,17 +57,24 @@ interface LeverageRow {
   pair_index: number;
   leverage: number;
   is_cross: boolean;
+  action: bigint | null;
+  action_leverage: number | null;
 }
 
 function createLeverageStore(db: Knex): LeverageStore {
   return {
     async of(chain, trader) {
       const rows = await db<LeverageRow>('leverage_settings').where({ chain, trader } as never);
-      return new Map(rows.map(({ pair_index, leverage, is_cross }) => [pair_index, { leverage, isCross: is_cross }]));
+      return new Map(
+        rows.map(({ pair_index, leverage, is_cross, action, action_leverage }) => [
+          pair_index,
+          { leverage, isCross: is_cross, action: action_leverage === leverage ? action : null },
+        ]),
+      );
     },
-    async set(chain, trader, pairIndex, { leverage, isCross }) {
+    async set(chain, trader, pairIndex, { leverage, isCross, action = null }) {
       await db('leverage_settings')
-        .insert({ chain, trader, pair_index: pairIndex, leverage, is_cross: isCross })
+        .insert({ chain, trader, pair_index: pairIndex, leverage, is_cross: isCross, action, action_leverage: leverage })
         .onConflict(['chain', 'trader', 'pair_index'])
         .merge();
     },

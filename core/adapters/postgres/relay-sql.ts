@@ -62,6 +62,14 @@ const ACTIONS = `select ${ACTION_COLUMNS} from relay_actions where chain = :chai
 export const ACTION = statement(`${ACTIONS} and id = :id`);
 export const ACTIONS_OF = statement(`${ACTIONS} and id = any(:ids::bigint[])`);
 
+export const APPROVALS = statement(`
+  select trader, envelope, approved_at from former_approvals where chain = :chain and agent = :agent
+  union all
+  select agents.trader, current.envelope, current.approved_at from agent_approvals as current
+  join agents on agents.chain = current.chain and agents.agent = current.agent
+  where current.chain = :chain and current.agent = :agent
+  order by approved_at`);
+
 const JOBS = `select ${JOB_COLUMNS} from relay_jobs where chain = :chain`;
 export const JOBS_OF = statement(`${JOBS} and id = any(:ids::bigint[])`);
 export const JOBS_OF_ORDER = statement(`${JOBS} and order_id = :orderId order by id`);

@@ -47,6 +47,10 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       return row ? readAction(row) : null;
     },
     actions: async (chain, ids) => (await rows<ActionRow>(SQL.ACTIONS_OF, { chain, ids: ids.map(String) })).map(readAction),
+    approvals: async (chain, agent) =>
+      (await rows<{ trader: Address; envelope: string; approved_at: bigint }>(SQL.APPROVALS, { chain, agent })).map(
+        ({ approved_at, ...row }) => ({ ...row, approvedAt: Number(approved_at) }),
+      ),
     placeAndQueue: (relayed) => placeRelayed({ db, batcher }, relayed),
     async queue(request, at) {
       const [row] = await rows<JobRow>(SQL.QUEUE, queueValues(request, at));

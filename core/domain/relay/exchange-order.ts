@@ -56,6 +56,8 @@ export interface TranslationContext {
   readonly trades: readonly NettedTrade[];
   /** 1e3. */
   readonly leverage: bigint;
+  /** Where it comes from. Absent in older stored contexts. */
+  readonly chosen?: ChosenLeverage;
   /** The market's lot, 1e18. */
   readonly sizeStep: bigint;
   /**
@@ -72,6 +74,17 @@ export interface TranslationContext {
   readonly sl: bigint;
   /** Named in every opening; absent = none, as in older stored contexts. */
   readonly referrer?: `0x${string}`;
+}
+
+/** A leverage before the market's limits bind it. */
+export interface ChosenLeverage {
+  /** Whole times. */
+  readonly leverage: number;
+  /** The signed action that set it; null where the trader set none, or a release before kept none. */
+  readonly action: bigint | null;
+  /** The market's limits, 1e3. */
+  readonly least: bigint;
+  readonly most: bigint;
 }
 
 export interface Leg {

@@ -127,6 +127,8 @@ export interface ExchangeStore {
 export interface LeverageSetting {
   readonly leverage: number;
   readonly isCross: boolean;
+  /** The signed action that set it; null where a release before set it and kept none. */
+  readonly action?: bigint | null;
 }
 
 export interface LeverageStore {

@@ -88,6 +88,13 @@ export interface SignedAction {
   readonly approval?: string | null;
 }
 
+/** An `approveAgent` as a trader signed it. */
+export interface StoredApproval {
+  readonly trader: Address;
+  readonly envelope: string;
+  readonly approvedAt: number;
+}
+
 export interface RelayRequest {
   readonly chain: ChainSlug;
   readonly wallet: Address;
@@ -238,6 +245,8 @@ export interface RelayStore {
   action(chain: ChainSlug, id: bigint): Promise<SignedAction | null>;
   /** Only those that are stored. */
   actions(chain: ChainSlug, ids: readonly bigint[]): Promise<SignedAction[]>;
+  /** Of an agent, oldest first, with those that later ones took the place of. */
+  approvals(chain: ChainSlug, agent: Address): Promise<StoredApproval[]>;
   /** Orders, record, TP/SL, closing slippages to set, and jobs in one transaction: all of them or nothing. */
   placeAndQueue(relayed: RelayedOrder): Promise<PlacedOrder>;
   queue(request: RelayRequest, at: number): Promise<RelayJob>;

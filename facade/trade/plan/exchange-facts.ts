@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { maxLeverageOf, type PricePoint } from '../../../core/domain/market.js';
-import type { ExchangeOrder, NettedTrade, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
+import type { ChosenLeverage, ExchangeOrder, NettedTrade, TranslationContext } from '../../../core/domain/relay/exchange-order.js';
 import { MAX_SLIPPAGE_P } from '../../../core/domain/relay/translate-order.js';
 import { minRemainingCollateral } from '../../../core/domain/pricing/fees.js';
 import { marketView, type CollateralUnits } from '../../../core/domain/pricing/market-view.js';
@@ -75,7 +75,8 @@ export function translationContext(
   const market = orderMarket(venue, { market: symbol });
   const point = currentPrice(venue, pairIndex);
   const { oracle } = point;
-  const leverage = leverageFor(market, facts.leverage.get(pairIndex)?.leverage ?? facts.usualLeverage);
+  const chosen = chosenLeverage(market, facts, pairIndex);
+  const leverage = withinLimits(chosen);
   const predicted = predictPrice(venue, market, order, { oracle, leverage });
   const { precision, precisionDelta, priceUsd } = market.collateral;
   return {
@@ -90,6 +91,7 @@ export function translationContext(
       .filter((position) => position.pairIndex === pairIndex)
       .map((position) => netted(venue, facts, position, { ...before, point })),
     leverage,
+    chosen,
     sizeStep,
     halfLot: sizeStep / 2n,
     cushionP: cushion(oracle, predicted),
@@ -100,10 +102,13 @@ export function translationContext(
   };
 }
 
-/** Clamped to the market's limits. */
-function leverageFor({ view }: Pick<OrderMarket, 'view'>, chosen: number): bigint {
-  const [least, most] = [view.group.minLeverage, maxLeverageOf(view.pair, view.group)];
-  const wanted = BigInt(chosen) * LEVERAGE_UNIT;
+function chosenLeverage({ view }: Pick<OrderMarket, 'view'>, facts: ExchangeFacts, pairIndex: number): ChosenLeverage {
+  const { leverage = facts.usualLeverage, action = null } = facts.leverage.get(pairIndex) ?? {};
+  return { leverage, action, least: view.group.minLeverage, most: maxLeverageOf(view.pair, view.group) };
+}
+
+function withinLimits({ leverage, least, most }: ChosenLeverage): bigint {
+  const wanted = BigInt(leverage) * LEVERAGE_UNIT;
   return wanted < least ? least : wanted > most ? most : wanted;
 }
 
