@@ -198,6 +198,7 @@ const DIAMOND_FUNCTIONS = [
     'getTrade',
     'getTradeInfo',
     'getPendingOrders',
+    'getTrades',
     'getCollaterals',
     'getCollateralPriceUsd',
     'pairs',

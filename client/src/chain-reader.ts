@@ -56,7 +56,10 @@ export interface ChainReader {
   collateralPriceUsd(index: number): Promise<bigint>;
   /** Null where the trader has no open trade of this index. */
   trade(trader: Hex, index: number): Promise<StoredTrade | null>;
+  /** All that the trader has open or resting. */
+  trades(trader: Hex): Promise<readonly StoredTrade[]>;
   pendingRequest(trader: Hex, index: number): Promise<PendingRequest | null>;
+  pendingRequests(trader: Hex): Promise<readonly PendingRequest[]>;
   delegateOf(trader: Hex): Promise<Hex>;
 }
 
@@ -96,7 +99,7 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
     return decodeFunctionResult({ abi: SYMBOL_ABI, functionName: 'symbol', data });
   };
 
-  const readTrade = async (trader: Hex, index: number) => {
+  const readStruct = async (trader: Hex, index: number) => {
     const data = await ask(encodeFunctionData({ abi, functionName: 'getTrade', args: [trader, index] }));
     return decodeFunctionResult({ abi, functionName: 'getTrade', data });
   };
@@ -112,6 +115,27 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
         isActive,
         address: collateral,
       })),
+    );
+  };
+
+  const readTrade = async (trader: Hex, index: number): Promise<StoredTrade | null> => {
+    const [trade, infoData] = await Promise.all([
+      readStruct(trader, index),
+      ask(encodeFunctionData({ abi, functionName: 'getTradeInfo', args: [trader, index] })),
+    ]);
+    const { maxSlippageP } = decodeFunctionResult({ abi, functionName: 'getTradeInfo', data: infoData });
+    return trade.isOpen ? { ...trade, slippageP: maxSlippageP } : null;
+  };
+
+  const readPending = async (trader: Hex): Promise<PendingRequest[]> => {
+    const data = await ask(encodeFunctionData({ abi, functionName: 'getPendingOrders', args: [trader] }));
+    return Promise.all(
+      decodeFunctionResult({ abi, functionName: 'getPendingOrders', data }).map(async ({ index, trade, orderType }) => {
+        const isOpening = orderType === MARKET_OPEN;
+        // A request on a position names nothing of it but its index, also after it was closed.
+        const { pairIndex, long } = isOpening ? trade : await readStruct(trader, trade.index);
+        return { index, pairIndex, long, isOpening };
+      }),
     );
   };
 
@@ -138,23 +162,15 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
       const data = await ask(encodeFunctionData({ abi, functionName: 'getCollateralPriceUsd', args: [index] }));
       return decodeFunctionResult({ abi, functionName: 'getCollateralPriceUsd', data });
     },
-    async trade(trader, index) {
-      const [trade, infoData] = await Promise.all([
-        readTrade(trader, index),
-        ask(encodeFunctionData({ abi, functionName: 'getTradeInfo', args: [trader, index] })),
-      ]);
-      const { maxSlippageP } = decodeFunctionResult({ abi, functionName: 'getTradeInfo', data: infoData });
-      return trade.isOpen ? { ...trade, slippageP: maxSlippageP } : null;
+    trade: readTrade,
+    async trades(trader) {
+      const data = await ask(encodeFunctionData({ abi, functionName: 'getTrades', args: [trader] }));
+      const found = decodeFunctionResult({ abi, functionName: 'getTrades', data });
+      const trades = await Promise.all(found.map(({ index }) => readTrade(trader, index)));
+      return trades.filter((trade) => trade !== null);
     },
-    async pendingRequest(trader, index) {
-      const data = await ask(encodeFunctionData({ abi, functionName: 'getPendingOrders', args: [trader] }));
-      const found = decodeFunctionResult({ abi, functionName: 'getPendingOrders', data }).find((pending) => pending.index === index);
-      if (found === undefined) return null;
-      const isOpening = found.orderType === MARKET_OPEN;
-      // A request on a position names nothing of it but its index, also after it was closed.
-      const { pairIndex, long } = isOpening ? found.trade : await readTrade(trader, found.trade.index);
-      return { index, pairIndex, long, isOpening };
-    },
+    pendingRequest: async (trader, index) => (await readPending(trader)).find((pending) => pending.index === index) ?? null,
+    pendingRequests: readPending,
     async delegateOf(trader) {
       const data = await ask(encodeFunctionData({ abi, functionName: 'getTradingDelegate', args: [trader] }));
       return decodeFunctionResult({ abi, functionName: 'getTradingDelegate', data });

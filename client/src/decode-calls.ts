@@ -14,8 +14,7 @@ const TAGS = /^(?:6467777461673031[0-9a-f]{32}){1,21}$/;
 
 /** Encoding again what was decoded finds bytes that the decoder did not look at. */
 function decode(data: Hex, mayHaveTags: boolean): AnyCall {
-  const call = decodeKnown(data);
-  const canonical = encodeFunctionData({ abi: DIAMOND_ABI, ...call });
+  const { call, canonical } = decodeKnown(data);
   const given = data.toLowerCase();
   const rest = given.slice(canonical.length);
   if (!given.startsWith(canonical) || (rest !== '' && !(mayHaveTags && TAGS.test(rest))))
@@ -23,9 +22,11 @@ function decode(data: Hex, mayHaveTags: boolean): AnyCall {
   return call;
 }
 
-function decodeKnown(data: Hex): AnyCall {
+/** Arguments that were decoded may still not be encodable: an address in the data may be of more than twenty bytes. */
+function decodeKnown(data: Hex): { readonly call: AnyCall; readonly canonical: Hex } {
   try {
-    return decodeFunctionData({ abi: DIAMOND_ABI, data });
+    const call = decodeFunctionData({ abi: DIAMOND_ABI, data });
+    return { call, canonical: encodeFunctionData({ abi: DIAMOND_ABI, ...call }) };
   } catch {
     throw new VerificationError('FUNCTION', `the transaction calls a function that the client does not know`, null, data.slice(0, 10));
   }

@@ -226,6 +226,34 @@ export const DIAMOND_ABI = [
   },
   {
     type: 'function',
+    name: 'getTrades',
+    stateMutability: 'view',
+    inputs: [{ name: 'trader', type: 'address' }],
+    outputs: [
+      {
+        type: 'tuple[]',
+        components: [
+          { name: 'user', type: 'address' },
+          { name: 'index', type: 'uint32' },
+          { name: 'pairIndex', type: 'uint16' },
+          { name: 'leverage', type: 'uint24' },
+          { name: 'long', type: 'bool' },
+          { name: 'isOpen', type: 'bool' },
+          { name: 'collateralIndex', type: 'uint8' },
+          { name: 'tradeType', type: 'uint8' },
+          { name: 'collateralAmount', type: 'uint120' },
+          { name: 'openPrice', type: 'uint64' },
+          { name: 'tp', type: 'uint64' },
+          { name: 'sl', type: 'uint64' },
+          { name: 'isCounterTrade', type: 'bool' },
+          { name: 'positionSizeToken', type: 'uint160' },
+          { name: '__placeholder', type: 'uint24' },
+        ],
+      },
+    ],
+  },
+  {
+    type: 'function',
     name: 'getTradeInfo',
     stateMutability: 'view',
     inputs: [

@@ -62,13 +62,6 @@ async function verifyCalls(context: Context, asked: Asked, calls: readonly Call[
   }
 }
 
-/** Only a repeated request, a change of nothing and an unsent order need no transaction; without one nothing happens, whatever the reply says. */
-export function requireNothingToDo({ operation, input }: Asked): void {
-  const isTrade = operation === 'updatePosition' && (input.increase !== undefined || input.withdrawPnl !== undefined);
-  if (operation === 'closePosition' || isTrade || (operation === 'createOrder' && input.clientId === undefined))
-    throw new VerificationError('CALLS', 'the reply has no transaction, so nothing would happen', 'a transaction', null);
-}
-
 /** The order that the reply describes must be the one that was asked for: its id is what a caller waits for. */
 export function verifyOrder(asked: Asked, order: Order | null): void {
   if (order === null) return;

@@ -5,7 +5,8 @@ import type { ChainReader } from './chain-reader.js';
 import type { ChainFacts } from './chains.js';
 import { ClientError, VerificationError } from './errors.js';
 import type { Sender } from './send-transaction.js';
-import { requireNothingToDo, verify, verifyOrder, type Verified } from './verify.js';
+import { verify, verifyOrder, type Verified } from './verify.js';
+import { verifyNothingToDo } from './verify-nothing.js';
 import {
   requireOwnBound,
   symbolOf,
@@ -124,7 +125,7 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
   const verifyWith = async ({ agent, reader }: Signing, prepared: Prepared, asked = prepared.asked): Promise<Verified> => {
     verifyOrder(asked, prepared.order);
     if (prepared.transaction === null) {
-      requireNothingToDo(asked);
+      await verifyNothingToDo(await contextOf(prepared, reader), asked, prepared.order);
       return { calls: [] };
     }
     const envelope = { transaction: prepared.transaction, chain, sender: agent.address, now: now() };

@@ -1,4 +1,5 @@
 import { concatHex, encodeFunctionData, type Hex } from 'viem';
+import { decodeCalls } from '../../client/src/decode-calls.js';
 import { VerificationError } from '../../client/src/errors.js';
 import type { Client } from '../../client/src/create-client.js';
 import type { CreateOrderRequest, Order, Position } from '../../client/src/api.js';
@@ -455,4 +456,79 @@ describe('a change that a lying gateway prepares is not signed', () => {
     gateway.lie = lie();
     expect(await refusal(trader, () => trader.client.execute('updateOrder', { id: resting.id, ...input }))).toBe(reason);
   });
+});
+
+describe('a lying gateway that says that nothing has to be done', () => {
+  let trader: Lied;
+  let resting: Order;
+  let level: Order;
+  let position: Position;
+  const nothing: Lie = ({ path }, reply) =>
+    reply['transaction'] == null || path.endsWith('/transactions') ? null : { ...reply, transaction: null };
+
+  beforeAll(async () => {
+    trader = await newTrader();
+    const { client } = trader;
+    const place = async (input: CreateOrderRequest): Promise<Order> => {
+      const order = await client.execute('createOrder', input);
+      if (order === null) throw new Error('there is no order');
+      return order;
+    };
+    await place({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' });
+    resting = await place({ market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' });
+    const { data } = await client.listPositions();
+    const [first] = data;
+    if (first === undefined) throw new Error('there is no position');
+    position = first;
+    level = await place({ market: 'BTC/USD', side: 'short', type: 'stop', size: position.size, price: '56000', reduceOnly: true });
+  });
+
+  it('is not believed about a cancel, a stop, a change or a leverage', async () => {
+    gateway.lie = nothing;
+    const { client } = trader;
+    const lies: readonly (() => Promise<unknown>)[] = [
+      () => client.execute('cancelOrder', { id: resting.id }),
+      () => client.execute('cancelOrder', { id: level.id }),
+      () => client.execute('updateOrder', { id: resting.id, sl: '48000' }),
+      () => client.execute('updateOrder', { id: resting.id, price: '51000' }),
+      () => client.execute('updateOrder', { id: level.id, price: '57000' }),
+      () => client.execute('updatePosition', { id: position.id, sl: '57000' }),
+      () => client.execute('updatePosition', { id: position.id, leverage: '8' }),
+      () => client.execute('updatePosition', { id: position.id, collateral: { action: 'add', amount: '10' } }),
+    ];
+    for (const lie of lies) expect(await refusal(trader, lie)).toBe('CALLS');
+    const opened = resting;
+    gateway.lie = (request, reply) =>
+      request.method === 'POST' && request.path.endsWith('/orders')
+        ? { order: { ...opened, price: '49000', clientId: 'a' }, transaction: null }
+        : null;
+    const again: CreateOrderRequest = {
+      market: 'BTC/USD',
+      side: 'long',
+      type: 'limit',
+      size: '0.02',
+      leverage: '10',
+      price: '49000',
+      clientId: 'a',
+    };
+    expect(await refusal(trader, () => client.execute('createOrder', again))).toBe('CALLS');
+  });
+
+  it('is believed where the node says so too', async () => {
+    const { client } = trader;
+    const before = trader.signed();
+    await client.execute('updateOrder', { id: resting.id, price: '50000' });
+    await client.execute('updatePosition', { id: position.id, leverage: '10' });
+    expect(trader.signed()).toBe(before);
+    await client.execute('cancelOrder', { id: resting.id });
+    expect(trader.signed()).toBe(before + 1);
+    gateway.lie = (request, reply) => (request.method === 'DELETE' ? { ...reply, order: resting, transaction: null } : null);
+    await client.execute('cancelOrder', { id: resting.id }).catch((error: unknown) => expect(error).not.toBeInstanceOf(VerificationError));
+    expect(trader.signed()).toBe(before + 1);
+  });
+});
+
+it('call data that no function encodes is refused as such, not with an error of a library', () => {
+  const dirty: Hex = `0x85886333${'f'.repeat(64)}`;
+  expect(() => decodeCalls(dirty, { trader: THIEF, sender: THIEF })).toThrow(VerificationError);
 });
