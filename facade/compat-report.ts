@@ -92,6 +92,7 @@ export const COMPAT_REPORT: readonly ClientReport[] = [
       { flow: 'sets the leverage', isPassed: true },
       { flow: 'changes the margin', isPassed: true },
       { flow: 'reads balances and positions', isPassed: true },
+      { flow: 'keeps a ladder that it sizes by its balance', isPassed: true },
       { flow: 'reads open orders and the status of an order', isPassed: true },
       { flow: 'reads fills', isPassed: true },
       { flow: 'has fills that add up to its position', isPassed: true },

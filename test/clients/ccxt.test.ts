@@ -45,6 +45,36 @@ const open = (credentials: object): hyperliquid =>
 
 const idOf = ({ id }: Order): string => id ?? '';
 
+/** How far the orders of a ladder lie below the price. */
+const RUNGS = [0.01, 0.02, 0.03, 0.04];
+/** Notional of an order as a share of the balance: together they take two fifths of it at a leverage of three. */
+const SHARE = 0.3;
+/** A larger change of the size makes grid bots replace an order. */
+const TOLERANCE = 0.02;
+
+/** As grid bots do: it sizes its orders by the balance, replaces those whose size no longer fits, and posts what is missing. */
+function createLadder(exchange: hyperliquid) {
+  const ladder = { posted: 0, canceled: 0, keep };
+  async function keep(): Promise<void> {
+    const total = Number((await exchange.fetchBalance())['USDC']?.total);
+    const open = await exchange.fetchOpenOrders(SYMBOL);
+    for (const rung of RUNGS) {
+      const limit = PRICE * (1 - rung);
+      const size = (total * SHARE) / limit;
+      const own = open.find(({ price }) => Math.abs((price ?? 0) - limit) < 1);
+      const fits = own !== undefined && Math.abs((own.amount ?? 0) - size) < size * TOLERANCE;
+      if (own !== undefined && !fits) {
+        ladder.canceled += 1;
+        await exchange.cancelOrder(idOf(own), SYMBOL);
+      }
+      if (fits) continue;
+      ladder.posted += 1;
+      await exchange.createOrder(SYMBOL, 'limit', 'buy', Number(size.toFixed(3)), limit);
+    }
+  }
+  return ladder;
+}
+
 /** The same client with its stream. */
 async function streaming(work: (bot: FacadeTrader & { readonly exchange: StreamingHyperliquid }) => Promise<void>): Promise<void> {
   const made = await bench.newBot();
@@ -255,6 +285,26 @@ describeClient({ name: 'ccxt', folder: 'ccxt' }, (flow) => {
     expect(position?.contracts).toBeCloseTo(sizeOf(trade), 4);
     expect(position?.entryPrice).toBeCloseTo(Number(trade.openPrice) / 1e10, 0);
     expect(position?.liquidationPrice).toBeGreaterThan(PRICE);
+  });
+
+  flow('keeps a ladder that it sizes by its balance', async () => {
+    const { exchange } = await newBot();
+    await exchange.setLeverage(3, SYMBOL);
+    const ladder = createLadder(exchange);
+    for (let round = 0; round < 5; round += 1) await ladder.keep();
+    expect([ladder.posted, ladder.canceled]).toEqual([RUNGS.length, 0]);
+    const before = await exchange.fetchBalance();
+    expect(before['USDC']?.total).toBe(100_000);
+    bench.sandbox.controls.prices.jump(0, String(PRICE * 0.985));
+    try {
+      await eventually(
+        () => exchange.fetchPositions([SYMBOL]),
+        ([position]) => (position?.contracts ?? 0) > 0,
+      );
+      expect(ladder.canceled).toBe(0);
+    } finally {
+      bench.sandbox.controls.prices.jump(0, String(PRICE));
+    }
   });
 
   flow('reads open orders and the status of an order', async () => {
