@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
+import type { OpenTradesQuery, WalletQuery } from '../../core/ports/account-chain.js';
 import type { Hex } from '../../core/types.js';
+import { SLUG } from './invariants/evidence.js';
 import type { World } from './world.js';
 
 /** A build that is broken on purpose, to prove that an invariant notices. Nothing of it is in the product. */
@@ -183,6 +185,7 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
        where chain = new.chain and trader = new.trader and cursor = new.cursor - 3 and kind = 'order'; return null;`,
     ),
   },
+  'collateral of orders is forgotten': { breaks: 'the equity of an account is whole', begin: forgetOrders },
   'rejection that no code handles': {
     breaks: 'nothing unhandled',
     begin({ scheduler }) {
@@ -219,6 +222,20 @@ function sendTwice({ venue }: World): Promise<null> {
       await chain.node.request('eth_sendRawTransaction', [again]);
     })().catch(() => undefined);
   });
+  return Promise.resolve(null);
+}
+
+/** A gateway whose accounts end with the wallet and the positions. */
+function forgetOrders({ replicas }: World): Promise<null> {
+  for (const replica of replicas.values()) {
+    const chain = replica.gateway()?.venues.get(SLUG)?.chain;
+    if (chain === undefined) continue;
+    const real = { ...chain };
+    Object.assign(chain, {
+      wallet: async (query: WalletQuery) => ({ ...(await real.wallet(query)), inOrders: new Map() }),
+      wholeAccount: async (query: OpenTradesQuery & WalletQuery) => ({ ...(await real.wholeAccount(query)), inOrders: new Map() }),
+    });
+  }
   return Promise.resolve(null);
 }
 

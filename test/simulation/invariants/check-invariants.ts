@@ -1,6 +1,7 @@
 import { venueOf, type Gateway } from '../../../core/gateway.js';
 import { hasTakenBlocksBack, SLUG, type Evidence, type Invariant, type Violation } from './evidence.js';
 import { cancelsHold, noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
+import { equityIsWhole } from './equity.js';
 import { levelsAreTheirOrders } from './levels.js';
 import { streamsEqualJournal } from './streams.js';
 import {
@@ -44,6 +45,7 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'no order without a request': noOrderWithoutRequest,
   'a signed request makes one order': oneOrderPerRequest,
   'the view equals the chain': viewEqualsChain,
+  'the equity of an account is whole': equityIsWhole,
   'every level is listed under its order': levelsAreTheirOrders,
 };
 
