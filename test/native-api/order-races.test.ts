@@ -42,7 +42,7 @@ const viewEqualsChain = (of: AgentTrader) => expectViewEqualsChain(sandbox.gatew
 const idOf = (order: Json): string => String(order['id']);
 
 async function spentBy({ wallet }: AgentTrader): Promise<number> {
-  const sum = 'select coalesce(sum(spent_usd), 0)::float as spent from agent_spend where agent = $1';
+  const sum = 'select coalesce(sum(usd), 0)::float as spent from spend_reservations where agent = $1 and held';
   const { rows } = await database.query<{ spent: number }>(sum, [wallet.address.toLowerCase()]);
   return rows[0]?.spent ?? 0;
 }

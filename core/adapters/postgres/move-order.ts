@@ -18,11 +18,11 @@ import {
   type KeyedEvent,
   type OrderRow,
 } from './tracking-rows.js';
-import { isNamed, lockIn, runAll, statement, type Steps } from './statement.js';
+import { isNamed, lockIn, ordersLock, runAll, statement, type Steps } from './statement.js';
 import type { Address, Hex } from '../../types.js';
 import type { Draft, HandedOut, Placed } from '../../ports/stores/orders.js';
 import { knownById, placeOthers } from './place-order.js';
-import { lockName, unsentOf } from './place-statement.js';
+import { unsentOf } from './place-statement.js';
 import { createSpendStore } from './spend-store.js';
 
 /** Order steps that happen off chain. The caller holds the lock of the order's row. */
@@ -155,7 +155,7 @@ export async function renewOrder(
   others: readonly Draft[],
 ): Promise<Placed | { readonly kind: 'moved-on' }> {
   const { chain, order } = draft;
-  await lockIn(trx, lockName(draft));
+  await lockIn(trx, ordersLock(chain, order.trader));
   const [row] = await lockOrders(trx, chain, 'id = :id and trader = :trader for update', { id, trader: order.trader });
   if (row?.order.status !== 'expired' || row.isSent) return { kind: 'moved-on' };
   const renewed = await prepareAgain(trx, draft, { row, kind: 'renewed' });

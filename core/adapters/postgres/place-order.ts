@@ -14,7 +14,6 @@ import { tryAgain } from './faults.js';
 import {
   AROUND,
   aroundValues,
-  lockName,
   LOOKS_FROM,
   PLACE_ALONE,
   PLACE_RELAYED,
@@ -32,7 +31,18 @@ import { QUEUE } from './relay-sql.js';
 import { guardOpening, isUnbound, RULES_OF } from './rules-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
-import { askWithin, inSteps, inTransaction, lock, LOCK, statement, type AskWithin, type Statement, type Values } from './statement.js';
+import {
+  askWithin,
+  inSteps,
+  inTransaction,
+  lock,
+  LOCK,
+  ordersLock,
+  statement,
+  type AskWithin,
+  type Statement,
+  type Values,
+} from './statement.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import { ORDER_COLUMNS, storedOrder, type OrderRow } from './tracking-rows.js';
 
@@ -161,7 +171,7 @@ function withJob(level: Protection, job: RelayJob | undefined): Protection & { r
 
 /** An order of levels only: the trader's lock decides which of two at the same place is the later one. */
 async function newId(trx: Knex.Transaction, { chain, trader }: BotOrder): Promise<bigint> {
-  const [row] = await run<{ id: bigint }>(trx, NEW_ID, { name: lockName({ chain, order: { trader } }) });
+  const [row] = await run<{ id: bigint }>(trx, NEW_ID, { name: ordersLock(chain, trader) });
   if (!row) throw new Error('the database gave no id');
   return row.id;
 }
@@ -232,6 +242,8 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
 
 const askLocked = <Row>({ batcher }: PlaceParts, asked: Statement, { draft, values }: Placing): Promise<Row[]> =>
   batcher.ask<Row>(asked, values, { order: lockName(draft), before: lock(lockName(draft)) });
+
+const lockName = ({ chain, order }: Draft): string => ordersLock(chain, order.trader);
 
 /** Places without rules, which the statement verifies; null, with nothing placed, where there are any. */
 async function placeUnruled(parts: PlaceParts, placing: Placing): Promise<Outcome | null> {

@@ -14,10 +14,6 @@ const [chain, trader, agent] = ['cast(:chain as text)', 'cast(:trader as text)',
 
 export const unsentOf = `chain = ${chain} and agent = ${agent} and status = 'prepared' and not is_sent and expires_at > cast(:now as bigint)`;
 
-/** Serialises the preparation of one trader's orders across replicas. */
-export const lockName = ({ chain, order }: Pick<Draft, 'chain'> & { readonly order: Pick<Order, 'trader'> }): string =>
-  `diamond-gateway orders ${chain} ${order.trader}`;
-
 /** The checks before placing. */
 export interface AroundRow {
   readonly known: bigint | null;
@@ -95,27 +91,25 @@ export interface UnruledRow extends PlaceRow {
 }
 
 const [usd, cap] = ['cast(:usd as numeric)', 'cast(:cap as numeric)'];
-const spender = `${chain}, cast(:spender as text), cast(:spentFor as text), cast(:day as integer)`;
+const [spender, spentFor, day] = ['cast(:spender as text)', 'cast(:spentFor as text)', 'cast(:day as integer)'];
 
-/**
- * Checks, daily spending, the order, its first event, its call data and its journal entry in one atomic statement. The update of the day's
- * row locks it, and its condition sees the last committed value.
- */
+/** The trader's lock keeps two orders from reading the same sum. Without a cap nothing is summed up. */
+const IS_WITHIN_CAP = `case when ${cap} is null then true else ${usd} + (
+      select coalesce(sum(held_usd.usd), 0) from spend_reservations as held_usd
+      where held_usd.chain = ${chain} and held_usd.agent = ${spender} and held_usd.trader = ${spentFor} and held_usd.day = ${day} and held_usd.held
+    ) <= ${cap} end`;
+
+/** Checks, daily spending, the order, its first event, its call data and its journal entry in one atomic statement. */
 const placing = (looks: string, condition: string, { parts, columns } = ALONE): string => `
   with around as materialized (
     select nextval('entity_ids') as id, ${looks} from ${LOOKS_FROM}
   ), free as (
     select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
-  ), total as (
-    insert into agent_spend as known (chain, agent, trader, day, spent_usd)
-    select ${spender}, ${usd} from free where ${usd} is not null and (${cap} is null or ${usd} <= ${cap})
-    on conflict (chain, agent, trader, day) do update set spent_usd = known.spent_usd + excluded.spent_usd
-      where ${cap} is null or known.spent_usd + excluded.spent_usd <= ${cap}
-    returning 1
-  ), reserved as (
-    insert into spend_reservations (chain, agent, trader, day, id, usd) select ${spender}, free.id::text, ${usd} from free, total
   ), good as (
-    select id from free where ${usd} is null or exists (select from total)
+    select id from free where ${usd} is null or ${IS_WITHIN_CAP}
+  ), reserved as (
+    insert into spend_reservations (chain, agent, trader, day, id, usd)
+    select ${chain}, ${spender}, ${spentFor}, ${day}, id::text, ${usd} from good where ${usd} is not null
   ), happened as (
     insert into chain_events (chain, event_key, trader, kind, order_id, block_number, log_index, is_fill, event)
     select ${chain}, 'order:' || id || '/prepared/0', ${trader}, 'prepared', id, cast(:block as bigint), -1, false, cast(:event as jsonb)

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Knex } from 'knex';
 import pg from 'pg';
+import type { ChainSlug } from '../../chains/chains.js';
+import type { Address } from '../../types.js';
 import { tryAgain } from './faults.js';
 
 /** A statement with named parameters (`:chain`), sent with numbered ones. */
@@ -60,6 +62,9 @@ export const lock = (name: string): Question => ({ asked: LOCK_FIRST, values: { 
 export async function lockIn(trx: Knex.Transaction, name: string): Promise<void> {
   await trx.raw(`select ${LOCK}`, { name });
 }
+
+/** The lock under which the orders of a trader are prepared and their spending is reserved, across replicas. */
+export const ordersLock = (chain: ChainSlug, trader: Address): string => `diamond-gateway orders ${chain} ${trader}`;
 
 /** Asks several statements in order within one transaction; returns the rows of the last. */
 export type AskWithin = <Row>(...questions: readonly Question[]) => Promise<Row[]>;

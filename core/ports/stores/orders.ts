@@ -152,8 +152,8 @@ export interface Reservation extends SpendAccount {
 
 export interface SpendStore {
   /**
-   * Checks and reserves in one statement; false, with nothing changed, when it would exceed the cap. Reserving a held id again only extends
-   * it; a released id is reserved anew, on the current day.
+   * Checks and reserves in one step; false, with nothing changed, when it would exceed the cap. Reserving a held id again only extends it; a
+   * released id is reserved anew, on the current day.
    */
   reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean>;
   /** Releases the notional; idempotent, and false when nothing was held. */
@@ -162,5 +162,6 @@ export interface SpendStore {
   restore(chain: ChainSlug, id: string): Promise<boolean>;
   /** Releases expired reservations that are not on chain; returns the count. */
   releaseUnsent(chain: ChainSlug, now: number): Promise<number>;
+  /** The sum of the reservations that are held. */
   spent(account: SpendAccount): Promise<Decimal>;
 }

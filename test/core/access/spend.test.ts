@@ -11,14 +11,8 @@ import { openReplicas, type Replicas } from '../../harness/database/two-stores.j
 let replicas: Replicas;
 let stores: Replicas['stores'];
 
-/**
- * Reserving locks the day first, releasing locks the reservation first. So some of these statements deadlock and are repeated. By default the
- * server ends a deadlock after a second; on a busy machine several in a row would take longer than a statement may wait for a lock.
- */
-const BRIEF_DEADLOCKS = { deadlock_timeout: '20ms' };
-
 beforeAll(async () => {
-  replicas = await openReplicas(BRIEF_DEADLOCKS);
+  replicas = await openReplicas();
   ({ stores } = replicas);
 });
 afterAll(() => replicas.close());

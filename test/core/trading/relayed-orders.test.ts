@@ -147,16 +147,7 @@ describe('an order that is stored with what sends it', () => {
     };
   }
 
-  const TABLES = [
-    'orders',
-    'order_tags',
-    'chain_events',
-    'journal',
-    'spend_reservations',
-    'agent_spend',
-    'exchange_orders',
-    'exchange_legs',
-  ];
+  const TABLES = ['orders', 'order_tags', 'chain_events', 'journal', 'spend_reservations', 'exchange_orders', 'exchange_legs'];
   const written = async (): Promise<string[]> => {
     const rows = await Promise.all([...TABLES, 'relay_jobs'].map((table) => store.db(table).count<{ count: bigint }[]>()));
     return rows.map(([row]) => String(row?.count));

@@ -73,8 +73,9 @@ describe('the volume of a candle', () => {
     const read = () => Promise.all(spans.map(([interval, span]) => candles(coin, interval, span)));
     const before = await read();
     const { sz, time } = await trade(coin, pairIndex, at);
-    const after = await read();
     const at_ = (list: readonly CandleAnswer[] | undefined) => list?.find(({ t, T }) => t <= time && time <= T);
+    // A candle that has just begun appears with its first price.
+    const after = await eventually(read, (lists) => lists.every((list) => at_(list) !== undefined));
     spans.forEach((_span, nth) => {
       const [was, is] = [at_(before[nth]), at_(after[nth])];
       expect((is?.n ?? 0) - (was?.n ?? 0)).toBe(1);

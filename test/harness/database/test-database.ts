@@ -7,8 +7,6 @@ const PATIENCE_S = '15';
 export interface TestDatabase {
   readonly url: string;
   readonly drop: () => Promise<void>;
-  /** Sets a parameter of the server for every connection to this database that is opened later. */
-  readonly setParameter: (name: string, value: string) => Promise<void>;
 }
 
 /** A migrated database of one's own on the server of this run, copied from the run's template: `beforeAll(create)`, `afterAll(drop)`. */
@@ -26,7 +24,6 @@ async function createDatabase(options: string): Promise<TestDatabase> {
   return {
     url: url.href,
     drop: () => asAdministrator(`drop database if exists ${name} with (force)`),
-    setParameter: (parameter, value) => asAdministrator(`alter database ${name} set ${parameter} = '${value}'`),
   };
 }
 

@@ -9,11 +9,9 @@ export interface Replicas {
   close(): Promise<void>;
 }
 
-/** `parameters`: of the database server, for the connections of both. */
-export async function openReplicas(parameters: Readonly<Record<string, string>> = {}): Promise<Replicas> {
+export async function openReplicas(): Promise<Replicas> {
   const log = createRecordedLog();
   const database = await createTestDatabase();
-  for (const [name, value] of Object.entries(parameters)) await database.setParameter(name, value);
   const { url } = database;
   const stores = [createStore({ log, url }), createStore({ log, url })] as const;
   return {

@@ -3,8 +3,17 @@ import { levelsOfOneOrder } from './0002-levels-of-one-order.js';
 import { levelOwners } from './0003-level-owners.js';
 import { marketMinutes } from './0004-market-minutes.js';
 import { contractChanges } from './0005-contract-changes.js';
+import { spendFromReservations } from './0006-spend-from-reservations.js';
 import { proofs } from './0010-proofs.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
-export const MIGRATIONS: readonly Migration[] = [schema, levelsOfOneOrder, levelOwners, marketMinutes, contractChanges, proofs];
+export const MIGRATIONS: readonly Migration[] = [
+  schema,
+  levelsOfOneOrder,
+  levelOwners,
+  marketMinutes,
+  contractChanges,
+  spendFromReservations,
+  proofs,
+];
