@@ -93,11 +93,16 @@ export interface UnruledRow extends PlaceRow {
 const [usd, cap] = ['cast(:usd as numeric)', 'cast(:cap as numeric)'];
 const [spender, spentFor, day] = ['cast(:spender as text)', 'cast(:spentFor as text)', 'cast(:day as integer)'];
 
-/** The trader's lock keeps two orders from reading the same sum. Without a cap nothing is summed up. */
-const IS_WITHIN_CAP = `case when ${cap} is null then true else ${usd} + (
-      select coalesce(sum(held_usd.usd), 0) from spend_reservations as held_usd
-      where held_usd.chain = ${chain} and held_usd.agent = ${spender} and held_usd.trader = ${spentFor} and held_usd.day = ${day} and held_usd.held
-    ) <= ${cap} end`;
+const DAY_OF_AGENT = `chain = ${chain} and agent = ${spender} and trader = ${spentFor} and day = ${day}`;
+
+/** So many reservations are added up with every order before they become part of the day's sum. */
+const BESIDE_SUM = 100;
+
+/** Read only where there is a cap. The trader's lock keeps two orders from reading the same figure. */
+const SPENT_BEFORE = `
+    select coalesce((select usd from spend_sums where ${DAY_OF_AGENT}), 0) + coalesce(sum(case when held then usd else -usd end), 0) as usd,
+      count(*) as beside
+    from spend_reservations where ${cap} is not null and ${DAY_OF_AGENT} and held <> in_sum`;
 
 /** Checks, daily spending, the order, its first event, its call data and its journal entry in one atomic statement. */
 const placing = (looks: string, condition: string, { parts, columns } = ALONE): string => `
@@ -105,8 +110,17 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
     select nextval('entity_ids') as id, ${looks} from ${LOOKS_FROM}
   ), free as (
     select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
+  ), spent as (${SPENT_BEFORE}
+  ), taken as (
+    update spend_reservations set in_sum = held where chain = ${chain} and id = any(array(
+      select id from spend_reservations where (select beside from spent) > ${BESIDE_SUM} and ${DAY_OF_AGENT} and held <> in_sum for update skip locked
+    )) returning case when held then usd else -usd end as usd
+  ), summed as (
+    insert into spend_sums as known (chain, agent, trader, day, usd)
+    select ${chain}, ${spender}, ${spentFor}, ${day}, sum(usd) from taken having count(*) > 0
+    on conflict (chain, agent, trader, day) do update set usd = known.usd + excluded.usd
   ), good as (
-    select id from free where ${usd} is null or ${IS_WITHIN_CAP}
+    select id from free, spent where ${usd} is null or ${cap} is null or spent.usd + ${usd} <= ${cap}
   ), reserved as (
     insert into spend_reservations (chain, agent, trader, day, id, usd)
     select ${chain}, ${spender}, ${spentFor}, ${day}, id::text, ${usd} from good where ${usd} is not null

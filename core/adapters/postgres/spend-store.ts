@@ -8,8 +8,9 @@ import { NOW_MS } from './migrations/migration.js';
 import { inTransaction, lockIn, ordersLock, statement, type Question } from './statement.js';
 
 /**
- * Reservations are the facts. What an agent has spent on a day is the sum of those that are held, and is stored nowhere, so nothing has to be
- * kept equal to it. Reserving takes the trader's lock; releasing and holding change single rows and need none.
+ * Reservations are the facts: what an agent has spent on a day is the sum of those that are held. `spend_sums` has some of them added up, and
+ * each row says whether it is among them, so that releasing and holding change that row only and no sum. A sum and the day of a reservation
+ * change under the lock of the trader's orders.
  * `db` may be a transaction that also stores the order; then the caller repeats it after a conflict.
  */
 export function createSpendStore(db: Knex) {
@@ -37,34 +38,44 @@ const isTransaction = (db: Knex): db is Knex.Transaction => db.isTransaction ===
 async function reserve(trx: Knex.Transaction, reservation: Reservation, capUsd: Decimal | null): Promise<boolean> {
   const { chain, trader, id, usd, expiresAt = null } = reservation;
   await lockIn(trx, ordersLock(chain, trader));
-  const known = await trx('spend_reservations').where({ chain, id }).forUpdate().first<{ held: boolean } | undefined>('held');
+  const known = await trx('spend_reservations').where({ chain, id }).forUpdate().first<KnownRow | undefined>();
   if (known?.held === true) {
     await trx.raw(EXTEND, { chain, id, expiresAt });
     return true;
   }
   if (capUsd !== null && !isWithinCap(capUsd, await sumOf(trx, reservation), usd)) return false;
-  const { agent, day } = reservation;
-  const row = { agent, trader, day, usd: formatDecimal(usd), held: true, expires_at: expiresAt };
+  if (known?.in_sum === true) await trx.raw(`update spend_sums set usd = usd - :usd where ${DAY}`, { ...dayOf(known), usd: known.usd });
+  const row = { ...dayOf(reservation), usd: formatDecimal(usd), held: true, in_sum: false, expires_at: expiresAt };
   await trx('spend_reservations')
-    .insert({ chain, id, ...row })
+    .insert({ id, ...row })
     .onConflict(['chain', 'id'])
     .merge(row);
   return true;
 }
+
+interface KnownRow extends SpendAccount {
+  readonly usd: string;
+  readonly held: boolean;
+  readonly in_sum: boolean;
+}
+
+const dayOf = ({ chain, agent, trader, day }: SpendAccount) => ({ chain, agent, trader, day });
 
 /** One that is held until its order ends stays so; otherwise the later deadline counts. */
 const EXTEND = `
   update spend_reservations set expires_at = greatest(expires_at, cast(:expiresAt as bigint))
   where chain = :chain and id = :id and expires_at is not null`;
 
-async function sumOf(db: Knex, { chain, agent, trader, day }: SpendAccount): Promise<Decimal> {
-  const { rows } = await db.raw<{ rows: [{ spent: string }] }>(SPENT, { chain, agent, trader, day });
+async function sumOf(db: Knex, account: SpendAccount): Promise<Decimal> {
+  const { rows } = await db.raw<{ rows: [{ spent: string }] }>(SPENT, dayOf(account));
   return parseDecimal(rows[0].spent);
 }
 
+const DAY = 'chain = :chain and agent = :agent and trader = :trader and day = :day';
+
 export const SPENT = `
-  select coalesce(sum(usd), 0)::text as spent from spend_reservations
-  where chain = :chain and agent = :agent and trader = :trader and day = :day and held`;
+  select (coalesce((select usd from spend_sums where ${DAY}), 0) + coalesce(sum(case when held then usd else -usd end), 0))::text as spent
+  from spend_reservations where ${DAY} and held <> in_sum`;
 
 async function change(db: Knex, { chain, id, held }: { readonly chain: ChainSlug; readonly id: string; readonly held: boolean }) {
   return (await tryAgain(() => db('spend_reservations').where({ chain, id, held: !held }).update({ held }))) > 0;

@@ -3,7 +3,7 @@ import { levelsOfOneOrder } from './0002-levels-of-one-order.js';
 import { levelOwners } from './0003-level-owners.js';
 import { marketMinutes } from './0004-market-minutes.js';
 import { contractChanges } from './0005-contract-changes.js';
-import { spendFromReservations } from './0006-spend-from-reservations.js';
+import { spendAndChanges } from './0006-spend-and-changes.js';
 import { proofs } from './0010-proofs.js';
 import type { Migration } from './migration.js';
 
@@ -14,6 +14,6 @@ export const MIGRATIONS: readonly Migration[] = [
   levelOwners,
   marketMinutes,
   contractChanges,
-  spendFromReservations,
+  spendAndChanges,
   proofs,
 ];

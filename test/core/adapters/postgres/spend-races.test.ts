@@ -10,6 +10,7 @@ import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { createEmptyTestDatabase } from '../../../harness/database/test-database.js';
 import { openReplicas, type Replicas } from '../../../harness/database/two-stores.js';
 import { eventually } from '../../../harness/time/eventually.js';
+import { orderDraft } from '../../../harness/traders/order-draft.js';
 
 const CHAIN = 'base';
 const WHO = { chain: CHAIN, agent: `0x${'a1'.repeat(20)}`, trader: `0x${'b2'.repeat(20)}` } as const;
@@ -99,6 +100,50 @@ describe('a size increase that moves to the next UTC day', () => {
       expect(await createSpendStore(beside).releaseUnsent(CHAIN, 2)).toBe(0);
     });
     expect(await spentOn(DAY)).toBe('30');
+  });
+});
+
+describe('the reservations of a busy day', () => {
+  const heldOn = async (day: number): Promise<string> => {
+    const { rows } = await sessions()[0].raw<{ rows: [{ usd: string }] }>(
+      'select coalesce(sum(usd), 0)::text as usd from spend_reservations where day = ? and held',
+      [day],
+    );
+    return rows[0].usd;
+  };
+  const now = NEXT * 86_400_000;
+  const place = (at: number) =>
+    replicas.stores[at % 2 === 0 ? 0 : 1].orders.place(
+      orderDraft(CHAIN, WHO.trader, { agent: WHO.agent, now, maxUnsent: 1_000, spend: { usd: '1', cap: '200' } }),
+    );
+
+  it('are added up in part, and stay within the cap to the last order while others are given up', async () => {
+    const ids: string[] = [];
+    for (let at = 0; at < 150; at += 1) {
+      const placed = await place(at);
+      if (placed.kind === 'placed') ids.push(String(placed.stored.id));
+    }
+    expect(ids).toHaveLength(150);
+    const [spend, beside] = replicas.stores.map(({ db }) => createSpendStore(db));
+    const placing = Promise.all(Array.from({ length: 120 }, (_, at) => place(at)));
+    await Promise.all(ids.map((id, at) => (at % 2 === 0 ? spend : beside)?.release(CHAIN, id)));
+    const kinds = (await placing).map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind !== 'placed' && kind !== 'over-cap')).toEqual([]);
+    expect(await spentOn(NEXT)).toBe(await heldOn(NEXT));
+    expect(await spentOn(NEXT)).toBe(String(kinds.filter((kind) => kind === 'placed').length));
+    expect(await sessions()[0]('spend_sums').where({ ...WHO, day: NEXT })).toHaveLength(1);
+    for (const id of ids.slice(0, 3)) {
+      await spend?.restore(CHAIN, id);
+      await spend?.release(CHAIN, id);
+      await beside?.reserve({ ...WHO, day: DAY, id, usd: parseDecimal('2') }, null);
+    }
+    expect([await spentOn(DAY), await spentOn(NEXT)]).toEqual([await heldOn(DAY), await heldOn(NEXT)]);
+  });
+
+  it('end at the cap when all come at once', async () => {
+    const placed = await Promise.all(Array.from({ length: 320 }, (_, at) => place(at)));
+    expect(placed.filter(({ kind }) => kind === 'placed')).toHaveLength(200);
+    expect(await spentOn(NEXT)).toBe('200');
   });
 });
 
