@@ -88,8 +88,8 @@ export const CATALOGUE = {
   ),
   ORDER_NOT_MODIFIABLE: entry(
     409,
-    (d: { id: string | null; status: string; reclaimableAt?: number; reason?: string }) =>
-      `${d.id === null ? 'Another order on this position' : `Order ${d.id}`} is ${d.status}${d.reason === undefined ? '' : `: ${d.reason}`}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}.`,
+    (d: { id: string | null; status: string; reclaimableAt?: number; changeableAt?: number; reason?: string }) =>
+      `${d.id === null ? 'Another order on this position' : `Order ${d.id}`} is ${d.status}${d.reason === undefined ? '' : `: ${d.reason}`}${d.reclaimableAt === undefined ? '' : ` and can be reclaimed from ${d.reclaimableAt}`}${d.changeableAt === undefined ? '' : `; it can be changed again from ${d.changeableAt}`}.`,
   ),
 
   PRECISION_ERROR: entry(

@@ -60,8 +60,39 @@ export async function amendOrder(
   const attempt = prepareTransaction(gateway, venue, caller, { intent, takes: takes.amount > 0n ? takes : null });
   const write = await unlessOvertaken(venue, known, attempt);
   const order = orderWanted(known.order, wanted);
-  if (intent.kind === 'replace') await expectReplacement(gateway, venue, caller, { known, order, write, collateral: wanted.collateral });
+  const { collateral } = wanted;
+  if (intent.kind === 'replace') await spendMore(gateway, venue, caller, { known, order, write, collateral });
+  // After the cap, because a change that the cap refuses must not be in the way of another one.
+  await noteChange(gateway, venue, { known, order, write, tradeIndex: intent.tradeIndex });
+  // Stored before the transaction is returned, so that the indexer links the new slot to the same order.
+  if (intent.kind === 'replace') await gateway.store.orders.expectReplacement(venue.definition.slug, known.id, write.handedOut, order);
   return { order: describeUnfilled(venue, known, order), transaction: write.transaction };
+}
+
+interface Change {
+  readonly known: KnownOrder;
+  readonly order: Order;
+  readonly write: PreparedWrite;
+  readonly tradeIndex: number;
+}
+
+/**
+ * The transaction repeats what the client does not change. Of two that are prepared from the same order the one mined later would undo the
+ * other, a stop loss included, so the second is refused until the first is mined or expires. The same change may be prepared again.
+ */
+async function noteChange(gateway: Gateway, venue: Venue, { known, order, write, tradeIndex }: Change): Promise<void> {
+  const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
+  const change = { id: known.id, tradeIndex, was: known.order, becomes: order, ...times };
+  const noted = await gateway.store.orders.prepareChange(venue.definition.slug, change);
+  if (noted.kind === 'noted') return;
+  const { id, order: now } = await findOrder(gateway, venue, { trader: known.order.trader }, known.id.toString());
+  throw new GatewayError('ORDER_NOT_MODIFIABLE', {
+    id: id.toString(),
+    status: now.status,
+    ...(noted.kind === 'prepared'
+      ? { reason: 'another change of it was prepared and may be sent', changeableAt: noted.until }
+      : { reason: 'it is being changed; read it again' }),
+  });
 }
 
 /** The order with the changes applied, as an opening. */
@@ -115,20 +146,6 @@ function orderWanted(order: Order, { terms, sizeBase, sizeCollateral, storedSl }
   const { price, tp, slippageP, collateralAmount } = terms;
   const sized = sizeBase > 0n ? { ...order, asked: { sizeBase, sizeCollateral } } : sizedAt(order, price);
   return { ...sized, price, tp, sl: storedSl, slippageP, collateralAmount, sizeCollateral };
-}
-
-interface Replacement {
-  readonly known: KnownOrder;
-  readonly order: Order;
-  readonly write: PreparedWrite;
-  readonly collateral: Collateral;
-}
-
-/** Stored before the transaction is returned, so that the indexer links the new slot to the same order. */
-async function expectReplacement(gateway: Gateway, venue: Venue, caller: AgentCaller, replacement: Replacement): Promise<void> {
-  const { known, order, write } = replacement;
-  await spendMore(gateway, venue, caller, replacement);
-  await gateway.store.orders.expectReplacement(venue.definition.slug, known.id, write.handedOut, order);
 }
 
 /** Cancels a resting order, removes a TP/SL, reclaims an unanswered request, or drops an unsent order at once. */

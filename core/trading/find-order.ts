@@ -20,7 +20,12 @@ export interface PreparedOrder {
 const ID = /^[1-9]\d{0,15}$/;
 
 /** Orders of another trader are reported as not found. */
-export async function findOrder({ store }: Gateway, { definition }: Venue, { trader }: AgentCaller, id: string): Promise<KnownOrder> {
+export async function findOrder(
+  { store }: Gateway,
+  { definition }: Venue,
+  { trader }: Pick<AgentCaller, 'trader'>,
+  id: string,
+): Promise<KnownOrder> {
   const known = ID.test(id) ? await store.orders.find(definition.slug, trader, BigInt(id)) : null;
   if (known === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
   return known;

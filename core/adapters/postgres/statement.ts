@@ -66,6 +66,10 @@ export async function lockIn(trx: Knex.Transaction, name: string): Promise<void>
 /** The lock under which the orders of a trader are prepared and their spending is reserved, across replicas. */
 export const ordersLock = (chain: ChainSlug, trader: Address): string => `diamond-gateway orders ${chain} ${trader}`;
 
+/** The lock under which a change of a resting order is prepared or queued. */
+export const amendLock = (chain: ChainSlug, trader: Address | null, tradeIndex: number): string =>
+  `diamond-gateway amends ${chain} ${trader} ${tradeIndex}`;
+
 /** Asks several statements in order within one transaction; returns the rows of the last. */
 export type AskWithin = <Row>(...questions: readonly Question[]) => Promise<Row[]>;
 

@@ -95,6 +95,24 @@ export interface KnownOrder {
   readonly hashes: readonly Hex[];
 }
 
+/** A change that repeats all of a resting order. */
+export interface OrderChange {
+  readonly id: bigint;
+  readonly tradeIndex: number;
+  /** The order as it was read, and as it will be. */
+  readonly was: Order;
+  readonly becomes: Order;
+  readonly now: number;
+  readonly expiresAt: number;
+}
+
+export type ChangeNoted =
+  | { readonly kind: 'noted' }
+  /** Another change was given to an agent and may be sent until then. */
+  | { readonly kind: 'prepared'; readonly until: number }
+  /** Another change is with the relayer, or the order is no longer as it was read. */
+  | { readonly kind: 'changing' };
+
 export interface OrdersStore {
   /** One transaction for all: clientId, number of unsent orders, spending cap, order, first event, journal. */
   place(draft: Draft, others?: readonly Draft[]): Promise<Placed>;
@@ -110,6 +128,8 @@ export interface OrdersStore {
   findByKey(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<KnownOrder | null>;
   /** The trader's orders that wait for the oracle and concern this trade, oldest first. */
   pendingOnTrade(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<KnownOrder[]>;
+  /** Notes that this change is about to be given to an agent; not while another one is in the way. */
+  prepareChange(chain: ChainSlug, change: OrderChange): Promise<ChangeNoted>;
   /** A replacement of a resting order was prepared: its new index belongs to the same order. */
   expectReplacement(chain: ChainSlug, id: bigint, transaction: HandedOut, order: Order): Promise<void>;
   /** Idempotent. */
