@@ -157,13 +157,16 @@ describe('an order whose outcome is logged under another topic', () => {
   it('is taken back with its block, and executed as ever on the other branch', async () => {
     const agent = await newAgentTrader(sandbox, chain);
     const id = await openUnread(agent);
-    const [kept] = await sandbox.gateway.store.contract.unread(SLUG, 1);
+    const kept = (await sandbox.gateway.store.contract.unread(SLUG, 100)).find(({ settled }) => settled === null);
     if (!kept) throw new Error('nothing is kept');
     chain.setOraclePolicy(null, { mode: 'hold' });
     await chain.pauseMining(true);
-    const head = BigInt(String(await chain.request('eth_blockNumber', [])));
-    await chain.reorg(Number(head - kept.place.blockNumber) + 1, true);
-    await chain.pauseMining(false);
+    try {
+      const head = BigInt(String(await chain.request('eth_blockNumber', [])));
+      await chain.reorg(Number(head - kept.place.blockNumber) + 1, true);
+    } finally {
+      await chain.pauseMining(false);
+    }
     await eventually(standing, ({ unread, halt }) => unread.length === 0 && halt === null);
     expect(await agent.order(id)).toMatchObject({ status: 'pending' });
     expect(await timelineOf(agent, id)).toContainEqual(expect.objectContaining({ step: 'outcome_unknown', isTakenBack: true }));
