@@ -46,7 +46,7 @@ const asOperator = async (method: string, path: string, body?: Json): Promise<Js
 
 interface Standing {
   readonly halt: string | null;
-  readonly unread: readonly { readonly txHash: string; readonly orders: readonly { readonly id: string }[] }[];
+  readonly unread: readonly { readonly txHash: string; readonly settled: unknown; readonly orders: readonly { readonly id: string }[] }[];
 }
 
 const standing = async (): Promise<Standing> => {
@@ -167,7 +167,7 @@ describe('an order whose outcome is logged under another topic', () => {
     } finally {
       await chain.pauseMining(false);
     }
-    await eventually(standing, ({ unread, halt }) => unread.length === 0 && halt === null);
+    await eventually(standing, ({ unread, halt }) => unread.every(({ settled }) => settled !== null) && halt === null);
     expect(await agent.order(id)).toMatchObject({ status: 'pending' });
     expect(await timelineOf(agent, id)).toContainEqual(expect.objectContaining({ step: 'outcome_unknown', isTakenBack: true }));
     await setFacets(chain, facets, false);
