@@ -7,7 +7,7 @@ import { opensRisk } from './policy.js';
 export interface ForeignTransactionsOptions {
   readonly slug: ChainSlug;
   readonly wallet: Address;
-  readonly store: Pick<RelayStore, 'open' | 'refuse' | 'giveUpCall'>;
+  readonly store: Pick<RelayStore, 'open' | 'refuse' | 'giveUpCall' | 'lane'>;
   readonly log: Logger;
   readonly onRefused: (job: RelayJob) => Promise<void>;
   readonly onStep: (job: RelayJob) => void;
@@ -24,11 +24,13 @@ export interface ForeignTransactionsOptions {
  */
 export async function stopForForeign(options: ForeignTransactionsOptions, strangers: number, begun: ReadonlySet<bigint>): Promise<void> {
   const { slug, wallet, store, log, onRefused, onStep, standing, onForeign } = options;
-  log.error('relay.foreign-transactions', { wallet, transactions: strangers });
-  await onForeign?.(wallet, strangers);
   const waiting = (await store.open(slug, wallet)).filter(
     (job) => job.attempts.length === 0 && job.purpose !== 'no-op' && !begun.has(job.id),
   );
+  // A wallet that was used before it was ours, and never here.
+  if (waiting.length === 0 && (await store.lane(slug, wallet)).nextNonce === null) return;
+  log.error('relay.foreign-transactions', { wallet, transactions: strangers });
+  await onForeign?.(wallet, strangers);
   const others = waiting.filter((job) => !opensRisk(job));
   const left = new Set((standing && others.length > 0 ? await standing(others) : others).map(({ id }) => id));
   for (const job of waiting) {

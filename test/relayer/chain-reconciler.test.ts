@@ -144,14 +144,13 @@ describe('transactions of the wallet that are not stored', () => {
   const CLOSE: Intent = { kind: 'close', tradeIndex: 1, expectedPrice: 10n ** 15n, slippageP: null };
   const terms = { type: 'limit', pairIndex: 0, collateralIndex: 1, long: true, leverage: 10_000n, collateralAmount: 1_000_000n } as const;
   const OPEN: Intent = { kind: 'open', ...terms, price: 10n ** 15n, tp: 0n, sl: 0n, slippageP: 1_000n };
-  const waiting = (id: number, intent: Intent, nonce: number | null = null): RelayJob =>
-    ({
-      ...jobWith(id, nonce === null ? 'queued' : 'assigned'),
-      nonce,
-      purpose: 'action',
-      trader: TRADER,
-      data: wrapFor(WALLET, TRADER, encodeIntent(intent, TRADER)),
-    }) as RelayJob;
+  const waiting = (id: number, intent: Intent, nonce: number | null = null): RelayJob => ({
+    ...jobWith(id, nonce === null ? 'queued' : 'assigned'),
+    nonce,
+    purpose: 'action',
+    trader: TRADER,
+    data: wrapFor(WALLET, TRADER, encodeIntent(intent, TRADER)),
+  });
 
   it('end openings that wait, and closes that the chain does not show; an alert opens', async () => {
     const { reconciler, world, did } = createLane();

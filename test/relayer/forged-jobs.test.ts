@@ -166,7 +166,10 @@ const TAMPERED: readonly (readonly [string, (signed: Signed) => (target: Target)
   ["action's signer", () => action({ signer: THIEF })],
   [
     "action's trader, and the job's",
-    () => async (target) => void (await action({ trader: THIEF })(target), await job({ trader: THIEF })(target)),
+    () => async (target) => {
+      await action({ trader: THIEF })(target);
+      await job({ trader: THIEF })(target);
+    },
   ],
   ["action's nonce", () => action({ nonce: '5' })],
   ["action's network", () => action({ network: 'b' })],
