@@ -201,7 +201,10 @@ describe('margin that the oracle never moved', () => {
     const before = await bot.trader.usdc();
     chain.setOraclePolicy(null, { mode: 'hold' });
     const margin = { type: 'updateIsolatedMargin', asset: BTC, isBuy: true, ntli: 50_000_000 };
-    expect(await answeredAtOnce(venue, () => bot.send(margin))).toMatchObject({ status: 'ok' });
+    expect(await answeredAtOnce(venue, () => bot.send(margin))).toMatchObject({
+      status: 'err',
+      response: expect.stringContaining('The change of margin is pending') as string,
+    });
     await soon(
       () => bot.trader.pending(),
       (pending) => pending === 1,
