@@ -39,6 +39,9 @@ interface Bot {
   send(action: Record<string, unknown>): Promise<Status[]>;
 }
 
+/** Followed by the cause where the contract's figures give one. */
+const UNMATCHED = /^Order could not immediately match against any resting orders\.(?: .*)? asset=0$/;
+
 type Status = string | Record<string, Record<string, unknown>>;
 
 async function newBot(usdc?: string): Promise<Bot> {
@@ -157,11 +160,10 @@ describe('a close with a tight limit', () => {
       ([listed]) => listed?.position.slippageP === 10_000n,
     );
     const close = () => bot.send(orders(sell('0.1', { r: true, p: String(PRICE * 0.998) })));
-    const unmatched = [{ error: 'Order could not immediately match against any resting orders. asset=0' }];
     let answer: Promise<Status[]>;
     try {
       chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
-      expect(await close()).toEqual(unmatched);
+      expect(await close()).toEqual([{ error: expect.stringMatching(UNMATCHED) as string }]);
       expect(await closingSlippageOf(bot, Number(before?.index))).toBe(10_000);
       // The contract refuses it as well when the market has moved beyond it.
       chain.setOraclePolicy(BTC, { mode: 'hold' });
@@ -175,7 +177,7 @@ describe('a close with a tight limit', () => {
     } finally {
       chain.setOraclePolicy(BTC, { mode: 'auto' });
     }
-    expect(await answer).toEqual(unmatched);
+    expect(await answer).toEqual([{ error: expect.stringMatching(UNMATCHED) as string }]);
     await jumpTo(PRICE);
     expect(await close()).toMatchObject([{ filled: {} }]);
     expect(await closingSlippageOf(bot, Number(before?.index))).toBe(10_000);
@@ -208,7 +210,7 @@ describe('a flip', () => {
     expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
     chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
     const [refused] = await bot.send(orders(sell('0.03'))).finally(() => chain.setOraclePolicy(BTC, { mode: 'auto' }));
-    expect(refused).toEqual({ error: 'Order could not immediately match against any resting orders. asset=0' });
+    expect(refused).toEqual({ error: expect.stringMatching(UNMATCHED) as string });
     expect(await sandbox.gateway.store.account.liveOrders(FACADE_CHAIN, bot.address)).toEqual([]);
     expect(await bot.trader.trades()).toMatchObject([{ long: true }]);
   });

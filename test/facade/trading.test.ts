@@ -202,7 +202,11 @@ describe('a bot', () => {
     chain.setOraclePolicy(BTC, { mode: 'reject', reason: SLIPPAGE });
     try {
       expect(statuses(await bot.send(orderAction([buy('0.1')])))).toEqual([
-        { error: 'Order could not immediately match against any resting orders. asset=0' },
+        {
+          error: expect.stringMatching(
+            /^Order could not immediately match against any resting orders\. The oracle's price moved too far: .* asset=0$/,
+          ),
+        },
       ]);
     } finally {
       chain.setOraclePolicy(BTC, { mode: 'auto' });
@@ -279,7 +283,7 @@ describe('a bot', () => {
       { error: 'Order has zero size. asset=0' },
       { error: 'Order has invalid size. asset=0' },
       { error: 'Order has invalid price. asset=0' },
-      { error: 'Order could not immediately match against any resting orders. asset=0' },
+      { error: "Order could not immediately match against any resting orders. The oracle's price is 60000.0, the limit 55000.0. asset=0" },
       { error: 'Post only order would have immediately matched, bbo was 59988.0@60012.0. asset=0' },
       { error: 'Reduce only order would increase position. asset=0' },
       { error: expect.stringMatching(/^Order must have minimum value of \$10\. At 5x the minimum here is \$[\d.]+\. asset=0$/) },

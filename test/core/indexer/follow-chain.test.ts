@@ -214,7 +214,7 @@ describe('a wallet outside the gateway', () => {
     await openAt(trader, 2, '150');
     sandbox.controls.prices.jump(2, '155');
     await send(trader, diamondCall('withdrawPositivePnl', [0, usdc(1)]));
-    expect(said(await newest(trader, 'filled', 2))).toMatchObject({ size: '0', reduceOnly: true });
+    expect(said(await newest(trader, 'filled', 2))).toMatchObject({ side: 'long', size: '0', reduceOnly: false });
     expect((await fills(trader)).map(({ action }) => action)).toEqual(['open']);
     await expectViewEqualsChain(sandbox.gateway, CHAIN, trader);
     const [position] = await positions(trader);
