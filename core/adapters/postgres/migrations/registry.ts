@@ -4,7 +4,7 @@ import { levelOwners } from './0003-level-owners.js';
 import { marketMinutes } from './0004-market-minutes.js';
 import { contractChanges } from './0005-contract-changes.js';
 import { spendAndChanges } from './0006-spend-and-changes.js';
-import { proofs } from './0010-proofs.js';
+import { proofs } from './0007-proofs.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */

@@ -11,7 +11,7 @@ const [CHAIN, TRADER] = ['base', '0xt'] as const;
 it('0010: a leverage that was set before gets the last action that set it, and loses it where a release before sets another', async () => {
   const database = await createEmptyTestDatabase();
   const db = connectDatabase({ url: database.url, log });
-  const at = MIGRATIONS.findIndex(({ name }) => name === '0010-proofs');
+  const at = MIGRATIONS.findIndex(({ name }) => name === '0007-proofs');
   await migrate({ url: database.url, log, migrations: MIGRATIONS.slice(0, at) });
   const envelopes = [
     '{"action":{"type":"updateLeverage","asset":1,"isCross":true,"leverage":7},"nonce":1}',

@@ -5,7 +5,7 @@ import type { Migration } from './migration.js';
  * a leverage. A release before stores no action, so an action counts only while the leverage is the one that it set.
  */
 export const proofs: Migration = {
-  name: '0010-proofs',
+  name: '0007-proofs',
   sql: `
   create table former_approvals (
     id bigint generated always as identity primary key,
