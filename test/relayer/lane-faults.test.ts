@@ -146,7 +146,13 @@ describe('a key that another program uses too', () => {
     const foreign = await bench.outside(0);
     const block = await receipt(bench, foreign);
     await receipt(bench, await bench.outside(1));
+    await store.storeLaneProblem(SLUG, bench.wallet, null);
     const relayer = start(bench);
+    // What waited before its count was believed would be refused.
+    await soon(
+      () => store.lane(SLUG, bench.wallet),
+      ({ nextNonce }) => nextNonce === 2,
+    );
     const own = await mined(bench, relayer);
     expect(own.nonce).toBe(2);
     await undoFrom(bench, block ?? 0n);
