@@ -24,8 +24,9 @@ export interface FacadeParts {
 
 /** The Hyperliquid-compatible endpoints of a gateway, `/hl/{chain}/…`. */
 export function createFacade(gateway: Gateway, { clientOf, responses, trade }: FacadeParts): RequestListener {
+  const info = createInfoHandler(gateway, responses);
   const endpoints: ReadonlyMap<string, Endpoint> = new Map([
-    ['info', createInfoHandler(gateway, responses)],
+    ['info', info],
     ['exchange', createExchangeHandler(gateway, trade)],
     ['compat', createCompatEndpoint(COMPAT_REPORT)],
   ]);
@@ -46,10 +47,14 @@ export function createFacade(gateway: Gateway, { clientOf, responses, trade }: F
       gateway.metrics.request('facade', operation, answer.status, gateway.clock.monotonic() - since);
       scope?.close(operation, answer.status);
     };
-    if (endpoint === undefined) return send(nowhere(gateway, request));
+    // A declined handshake of a socket comes here too.
+    if (endpoint === undefined) return send(window.isExceeded ? info.refuse(exceeded(window)) : nowhere(gateway, request));
     serve({ gateway, endpoint, slug, client, request, scope, send }, window);
   };
 }
+
+const exceeded = ({ scope, resetSeconds }: Window): GatewayError =>
+  new GatewayError('RATE_LIMITED', { scope, retryAfterSeconds: resetSeconds });
 
 function openScope(scopes: RequestScopes, { method = '', headers }: IncomingMessage): OpenScope {
   const traceparent = headers['traceparent'];
@@ -79,8 +84,7 @@ interface Call {
 
 function serve(call: Call, window: Window): void {
   const { gateway, endpoint, slug, client, request, scope, send } = call;
-  if (window.isExceeded)
-    return send(endpoint.refuse(new GatewayError('RATE_LIMITED', { scope: window.scope, retryAfterSeconds: window.resetSeconds })));
+  if (window.isExceeded) return send(endpoint.refuse(exceeded(window)));
   const { method = 'POST' } = endpoint;
   if (request.method !== method)
     return send({ status: 405, type: TEXT_TYPE, body: `Only ${method} is offered here.`, headers: { Allow: method } });

@@ -80,6 +80,8 @@ function answer({ signer, signed }: UserCall, outcome: FacadeApprovalOutcome, { 
       return refused(notForUs(outcome.tag, definition.testnet));
     case 'name-too-long':
       return refused(`Agent name must not be longer than ${outcome.longest} characters.`);
+    case 'name-unreadable':
+      return refused('Agent name must not contain control or direction characters.');
     case 'expired':
       return refused(TEXTS.agentExpired);
     case 'no-account':

@@ -78,7 +78,7 @@ export async function listen(host: string, port: number, options: ListenOptions)
     response.once('close', () => underWay.delete(response));
     // After an upgrade that was not made, Node does not read the next request of the connection.
     if (isClosing || request.headers.upgrade !== undefined) lastOfItsConnection(response);
-    if (isHostless(request)) return answerHostless(response, newId());
+    if (isHostUnclear(request)) return answerHostUnclear(response, newId());
     guarded(
       () => handler(request, response),
       () => request.socket.destroy(),
@@ -103,7 +103,7 @@ export async function listen(host: string, port: number, options: ListenOptions)
     connectionsCheckingInterval,
     keepAliveTimeout: times.keepAliveMs,
     // Node before 24.9 ignores it, and emits `upgrade` for every request with such a header.
-    shouldUpgradeCallback: (request) => upgrades !== null && !isHostless(request) && upgrades.wants(request),
+    shouldUpgradeCallback: (request) => upgrades !== null && !isHostUnclear(request) && upgrades.wants(request),
   };
   const server = createServer(settings, receive);
   server.on('checkExpectation', receive);
@@ -115,7 +115,7 @@ export async function listen(host: string, port: number, options: ListenOptions)
   const connections = countConnections(server);
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const decline = (): void => serveAsPlain(server, request, socket, head);
-    if (upgrades === null || isHostless(request)) return decline();
+    if (upgrades === null || isHostUnclear(request)) return decline();
     const taker = upgrades;
     guarded(
       () => taker.take(request, socket, head, decline),
@@ -185,11 +185,13 @@ function answerStarting(response: Parameters<RequestListener>[1], id: string): v
 
 const UNREADABLE = new GatewayError('VALIDATION_ERROR', { issues: [{ path: '', message: 'is not a readable HTTP request' }] });
 
-/** HTTP/1.1 requires a Host header. */
-const isHostless = ({ headers, httpVersion }: Parameters<RequestListener>[0]): boolean =>
-  headers.host === undefined && httpVersion === '1.1';
+/** HTTP/1.1 requires one Host header. Of two, a proxy and the service could each read another one. */
+function isHostUnclear({ headers, rawHeaders, httpVersion }: Parameters<RequestListener>[0]): boolean {
+  if (headers.host === undefined) return httpVersion === '1.1';
+  return rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host').length > 1;
+}
 
-function answerHostless(response: Parameters<RequestListener>[1], id: string): void {
+function answerHostUnclear(response: Parameters<RequestListener>[1], id: string): void {
   const { status, headers, body } = bareAnswer(UNREADABLE, id);
   response.writeHead(status, [...headers, ['Connection', 'close']].flat()).end(body);
 }

@@ -30,8 +30,10 @@ import type { OpenScope, RequestScopes } from '../core/observability/tracing.js'
 export interface OtherRoutes {
   /** Routes of the sandbox, without rate limits; production has none. */
   readonly extraRoutes?: readonly Router[];
-  /** Routes of the operator, with the usual rate limits. */
+  /** Routes of the operator, with the usual rate limits for requests without the operator's token. */
   readonly operatorRoutes?: readonly Router[];
+  /** Whether a request has the right token for its path; absent: none has. */
+  readonly isOperator?: IsOperator | undefined;
   /** The pages and what stands at `/`, with the usual rate limits. */
   readonly pageRoutes?: readonly Router[];
 }
@@ -40,10 +42,10 @@ export interface OtherRoutes {
 export function createApp(
   gateway: Gateway,
   responses: ResponseCache,
-  { extraRoutes = [], operatorRoutes = [], pageRoutes = [] }: OtherRoutes = {},
+  { extraRoutes = [], operatorRoutes = [], pageRoutes = [], isOperator }: OtherRoutes = {},
 ): RequestListener {
   const clientOf = createClientReader(gateway);
-  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, pageRoutes, clientOf, responses });
+  const host = createHost({ gateway, operations: OPERATIONS, extraRoutes, operatorRoutes, pageRoutes, isOperator, clientOf, responses });
   const { metrics, clock, scopes } = gateway;
   return measureRequests(
     { metrics, clock, scopes, nameOf: createOperationNamer(OPERATIONS) },
@@ -57,6 +59,8 @@ export interface HostOptions {
   readonly extraRoutes: readonly Router[];
   readonly operatorRoutes?: readonly Router[];
   readonly pageRoutes?: readonly Router[];
+  /** Whether a request has the operator's right to what it asks for; absent: none has. */
+  readonly isOperator?: IsOperator | undefined;
   readonly clientOf: ReadClient;
   readonly responses: ResponseCache;
 }
@@ -68,6 +72,7 @@ export function createHost({
   extraRoutes,
   operatorRoutes = [],
   pageRoutes = [],
+  isOperator = () => false,
   clientOf,
   responses,
 }: HostOptions): Express {
@@ -76,7 +81,7 @@ export function createHost({
   app.set('etag', false);
   app.set('query parser', 'simple');
 
-  app.use(receive(gateway, clientOf, extraRoutes.length > 0));
+  app.use(receive(gateway, clientOf, { hasSandbox: extraRoutes.length > 0, isOperator }));
   app.use(readBody);
   if (gateway.scopes !== null) app.use(enterScope);
   for (const router of [...extraRoutes, ...operatorRoutes, ...pageRoutes]) app.use(router);
@@ -92,8 +97,16 @@ export function createHost({
 
 const SANDBOX = /^\/sandbox(?:[/?]|$)/;
 
+type IsOperator = (request: IncomingMessage) => boolean;
+
+/** Requests that no limit applies to. */
+interface Uncounted {
+  readonly hasSandbox: boolean;
+  readonly isOperator: IsOperator;
+}
+
 /** Assigns the request id and counts the request before its body is read: every reply, also a refusal, reports the remaining limit. */
-function receive({ access }: Gateway, clientOf: ReadClient, hasSandbox: boolean): RequestHandler {
+function receive({ access }: Gateway, clientOf: ReadClient, { hasSandbox, isOperator }: Uncounted): RequestHandler {
   const answerPreflight = createPreflight(access.headerPrefixes);
   return (request, response, next) => {
     const client = clientOf(request);
@@ -101,7 +114,7 @@ function receive({ access }: Gateway, clientOf: ReadClient, hasSandbox: boolean)
     setClientHeaders(response, client);
     setCorsHeaders(request, response);
     if (answerPreflight(request, response)) return;
-    if (hasSandbox && SANDBOX.test(request.url)) return next();
+    if ((hasSandbox && SANDBOX.test(request.url)) || isOperator(request)) return next();
     const window = access.countAddress(client.address);
     addWindows(response, [window]);
     refuseExceeded([window]);

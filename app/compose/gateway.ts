@@ -38,7 +38,7 @@ import { createPromMetrics } from '../../core/adapters/telemetry/prom-metrics.js
 import { createMetricsCollector } from '../../core/observability/metrics-collect.js';
 import { recordBalances, watchAlerts } from '../../core/observability/alerts/watch.js';
 import { readStrictJson } from '../../http/strict-json.js';
-import { metricsRouter, OPERATOR_ROUTES, operatorRouter } from '../../relayer/operator/operator-routes.js';
+import { createOperatorCheck, metricsRouter, OPERATOR_ROUTES, operatorRouter } from '../../relayer/operator/operator-routes.js';
 import { createRequestScopes } from '../../core/adapters/telemetry/log.js';
 
 interface Surroundings {
@@ -149,6 +149,7 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
         createApp(gateway, responses, {
           extraRoutes: options.extraRoutes ?? [],
           operatorRoutes: operatorRouters(gateway, config),
+          isOperator: createOperatorCheck(config.operator),
           pageRoutes: pageRouters(gateway, config),
         }),
       ),

@@ -1,5 +1,5 @@
 import { bytesToHex, encodePacked, keccak256 } from 'viem/utils';
-import type { Agent, Scope } from '../domain/agent.js';
+import { HAS_UNSEEN, type Agent, type Scope } from '../domain/agent.js';
 import { GatewayError, type TransactionRequest } from '../errors.js';
 import { fromNode } from '../ports/chain.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -32,6 +32,8 @@ export type FacadeApprovalOutcome =
   /** It could be a replay of an approval made for Hyperliquid. */
   | { readonly kind: 'not-for-us'; readonly tag: string }
   | { readonly kind: 'name-too-long'; readonly longest: number }
+  /** It has characters that a reader does not see. */
+  | { readonly kind: 'name-unreadable' }
   | { readonly kind: 'expired' }
   | { readonly kind: 'no-account' }
   /** The operator does not allow this trader, and the trader has nothing open to close. */
@@ -69,6 +71,7 @@ export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approva
   const untimely = judgeByClock(approval.nonce, now);
   if (untimely !== null) return { kind: 'nonce', verdict: untimely };
   if (approval.agent === ZERO_ADDRESS) return remove(gateway, venue, { ...approval, name }, now);
+  if (HAS_UNSEEN.test(name)) return { kind: 'name-unreadable' };
   if (expiresAt !== null && expiresAt <= now) return { kind: 'expired' };
   return register(gateway, venue, { ...approval, name }, { scope: { ...EVERYTHING, expiresAt }, proof: approvalProof(approval) });
 }

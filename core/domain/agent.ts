@@ -84,3 +84,6 @@ export const capExceeded = (capUsd: Decimal, spentUsd: Decimal, requestedUsd: De
     spentUsd: formatDecimal(spentUsd),
     capUsd: formatDecimal(capUsd),
   });
+
+/** Characters that a reader does not see: those that control a line could forge one of a log, those of direction show another name. */
+export const HAS_UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AGENT_MODES, AGENT_STATUSES, PERMISSIONS } from '../../core/domain/agent.js';
+import { AGENT_MODES, AGENT_STATUSES, HAS_UNSEEN, PERMISSIONS } from '../../core/domain/agent.js';
 import { DECIMAL_PATTERN, MAX_DECIMAL_LENGTH } from '../../core/domain/decimal.js';
 import type { Hex } from '../../core/types.js';
 import { ADDRESS, AnyAddress, DecimalString, EpochMs } from './codec.js';
@@ -11,12 +11,15 @@ const Signature = z.codec(
   { decode: (text) => text as Hex, encode: (hex) => hex },
 );
 
-/** Portable to OpenAPI generators of all languages, unlike `\\p{…}`. */
+/** Portable to OpenAPI generators of all languages, unlike `\\p{…}` and `\\u…`. */
 const CONTROL = '\\x00-\\x1f\\x7f-\\x9f';
 
-/** Counted in characters, not code units; control characters could forge a log line. Half a surrogate pair is refused by the JSON parser. */
-const line = (min: number, max: number) =>
+/** Counted in characters, not code units. Half a surrogate pair is refused by the JSON parser. */
+const anyLine = (min: number, max: number) =>
   z.string().regex(new RegExp(`^[^${CONTROL}]{${min},${max}}$`, 'u'), `must have ${min} to ${max} characters and no control characters`);
+
+const line = (min: number, max: number) =>
+  anyLine(min, max).refine((text) => !HAS_UNSEEN.test(text), 'must have no characters that control a line or its direction');
 
 /** Texts, not decimals: the master wallet signed exactly these characters. */
 const bound = (allowsZero: boolean) =>
@@ -58,9 +61,10 @@ export const RevokeAgentRequest = z
   .strictObject({ trader: AnyAddress, timestamp: EpochMs, signature: Signature })
   .meta({ id: 'RevokeAgentRequest' });
 
-const API_KEY_REMOVAL = { trader: AnyAddress, label: line(1, 64), timestamp: EpochMs, signature: Signature };
+/** A key that was made with any label before can be removed. */
+const API_KEY_REMOVAL = { trader: AnyAddress, label: anyLine(1, 64), timestamp: EpochMs, signature: Signature };
 
-export const ApiKeyRequest = z.strictObject({ ...API_KEY_REMOVAL, expiresAt: z.int().positive().optional() }).meta({
+export const ApiKeyRequest = z.strictObject({ ...API_KEY_REMOVAL, label: line(1, 64), expiresAt: z.int().positive().optional() }).meta({
   id: 'ApiKeyRequest',
   description: 'With `expiresAt` (epoch ms) the key expires then, and `expiresAt` is the third signed field.',
 });

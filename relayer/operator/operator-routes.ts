@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { ALERT_ROUTES, STATUS_ROUTES } from './status-routes.js';
@@ -113,13 +114,44 @@ const refuseForeignPages: RequestHandler = (request, _response, next) => {
   next();
 };
 
-/** Requires the operator's token. Digests are compared in constant time, as they have equal length. */
-function operatorGuard(token: string): RequestHandler {
+type HasToken = (request: Pick<IncomingMessage, 'headers'>) => boolean;
+
+/** Digests are compared in constant time, as they have equal length. */
+function createTokenCheck(token: string): HasToken {
   const expected = digest(token);
+  return ({ headers }) => {
+    const [, given = ''] = BEARER.exec(headers.authorization ?? '') ?? [];
+    return timingSafeEqual(digest(given), expected);
+  };
+}
+
+const OPERATOR_PATH = /^\/(relayer|metrics)(?:[/?]|$)/;
+
+/**
+ * Whether a request has the right token of the operator for its path. Such a request is not counted: guesses from the same address, also
+ * behind one proxy, must not lock the operator out.
+ */
+export function createOperatorCheck({
+  token,
+  metricsToken,
+}: Pick<OperatorSettings, 'token' | 'metricsToken'>): (request: IncomingMessage) => boolean {
+  const checks: ReadonlyMap<string, HasToken> = new Map(
+    [['relayer', token] as const, ['metrics', metricsToken ?? token] as const].flatMap(([area, own]) =>
+      own === null ? [] : [[area, createTokenCheck(own())] as const],
+    ),
+  );
+  return (request) => {
+    const [, area = ''] = OPERATOR_PATH.exec(request.url ?? '') ?? [];
+    return checks.get(area)?.(request) ?? false;
+  };
+}
+
+/** Requires the operator's token. */
+function operatorGuard(token: string): RequestHandler {
+  const hasToken = createTokenCheck(token);
   return (request, response, next) => {
     response.setHeader('Cache-Control', 'no-store');
-    const [, given = ''] = BEARER.exec(request.headers.authorization ?? '') ?? [];
-    if (timingSafeEqual(digest(given), expected)) return next();
+    if (hasToken(request)) return next();
     response.setHeader('WWW-Authenticate', 'Bearer');
     throw new GatewayError('UNAUTHENTICATED', { scheme: 'Bearer' });
   };

@@ -55,6 +55,14 @@ export const isLostRace = (error: unknown): boolean => LOST_RACES.has(codeOf(err
 
 const TRIES = 5;
 
+/** Which limit it was: the first three are also reached by a busy machine, where a server that is away is not the cause. */
+function limitOf(error: unknown): string {
+  if (messageOf(error).includes('Timeout acquiring')) return 'no connection to the database was free in time';
+  if (codeOf(error) === '57014') return 'the database took too long for a statement';
+  if (codeOf(error) === '55P03') return 'a row of the database was locked for too long';
+  return 'the database does not answer';
+}
+
 /** For one statement or one transaction: after a conflict it was rolled back completely, so it can be repeated. */
 export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries += 1) {
@@ -69,7 +77,7 @@ export async function tryAgain<Result>(work: () => Promise<Result>): Promise<Res
 /** Outages and lost races become NOT_READY: the client may repeat. Other errors are bugs and become INTERNAL in the front end. */
 export function asFault(error: unknown): unknown {
   if (error instanceof GatewayError) return error;
-  if (isUnavailable(error)) return new GatewayError('NOT_READY', { reason: 'the database does not answer' }, { cause: error });
+  if (isUnavailable(error)) return new GatewayError('NOT_READY', { reason: limitOf(error) }, { cause: error });
   return isLostRace(error) ? new GatewayError('NOT_READY', { reason: 'the database is busy' }, { cause: error }) : error;
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { connectDatabase } from '../../../../core/adapters/postgres/connect-database.js';
-import { isUnavailable } from '../../../../core/adapters/postgres/faults.js';
+import { asFault, isUnavailable } from '../../../../core/adapters/postgres/faults.js';
 import { ask, statement } from '../../../../core/adapters/postgres/statement.js';
 import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
@@ -100,4 +100,22 @@ it('connects however long the URL would wait', async () => {
   } finally {
     await db.destroy();
   }
+});
+
+it('names the limit that a request reached: a server that is busy is not one that is away', async () => {
+  const limits = { connectMs: 100, statementMs: 200, lockMs: 50, idleTransactionMs: 5_000 };
+  const [db, other] = [
+    connectDatabase({ url: server.url, log: createRecordedLog(), limits, poolSize: 1 }),
+    connectDatabase({ url: server.url, log: createRecordedLog() }),
+  ];
+  const failure = (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => asFault(error));
+  const reason = (text: string) => ({ code: 'NOT_READY', details: { reason: text } });
+  expect(await failure(db.raw('select pg_sleep(5)'))).toMatchObject(reason('the database took too long for a statement'));
+  await other.transaction(async (trx) => {
+    await trx.raw('lock table orders');
+    expect(await failure(db.raw('select from orders'))).toMatchObject(reason('a row of the database was locked for too long'));
+  });
+  const full = new Error('Knex: Timeout acquiring a connection. The pool is probably full.');
+  expect(asFault(full)).toMatchObject(reason('no connection to the database was free in time'));
+  await Promise.all([db.destroy(), other.destroy()]);
 });
