@@ -76,6 +76,15 @@ function viemRouter(gateway: Gateway): Router {
   return router;
 }
 
+/** The answer of the three routes as bytes. */
+export const answerBytes = (): Buffer => Buffer.from(JSON.stringify(Answer.encode(ANSWER)));
+
+/** What nothing on this runtime gets below: the same bytes for every request. */
+export const bareHttp =
+  (bytes: Buffer): RequestListener =>
+  (_request, response) =>
+    void response.writeHead(200, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': bytes.length }).end(bytes);
+
 /** What nothing in this language and this framework gets below: a route that answers bytes it already has. */
 export function bareExpress(answers: ReadonlyMap<string, Buffer>, method: 'get' | 'post' = 'get'): RequestListener {
   const app = express();
