@@ -19,6 +19,7 @@ const CONNECTIONS = 50;
 const MANY_AGENTS = 100_000;
 const ROUNDS = 9;
 const CROWDED_TURNS = 5;
+const SAMPLES = 500;
 
 const rate = (perSecond: number): string => `${Math.round(perSecond)} requests/s of one core`;
 
@@ -156,8 +157,6 @@ function newSigner(): Signer {
   const privateKey = randomBytes(32).toString('hex');
   return { privateKey, address: privateKeyToAddress(`0x${privateKey}`).toLowerCase() };
 }
-
-const SAMPLES = 500;
 
 /**
  * Microseconds of processor time for one recovery with the fastest verifier that this machine runs. Recoveries are remembered, so that each
