@@ -15,6 +15,7 @@ import type { CheckedDraft, CheckedOrder } from './prepare-order.js';
 import type { PreparedTransaction, PreparedWrite } from './prepare-transaction.js';
 import { shortage } from './refuse-revert.js';
 
+export const CLOID_TAKEN = 'An order with this cloid is still open.';
 export const TRADE_BUSY = 'Another order is executing on this position; retry in a moment.';
 
 /** One request of an order, checked and simulated. */
@@ -64,6 +65,7 @@ export async function placeOrder(gateway: Gateway, venue: Venue, caller: AgentCa
     if (placed.kind === 'placed') return placed;
     const { at, why } = placed;
     if (why.kind === 'known') return why;
+    if (why.kind === 'cloid-taken') throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
     const [draft, leg] = [drafts[at], order.legs[at]];
     if (!draft || !leg) throw new TypeError('a leg without an order cannot be refused');
     if (why.kind !== 'short' || refreshed.has(at)) throw refusalOf(venue, { ...leg, draft }, why);
@@ -178,6 +180,8 @@ export function refusalOf(
         : new TypeError('the store reported an exceeded cap, but the order has none');
     case 'too-many':
       return tooManyUnsent(venue, refused.earliestExpiry);
+    case 'cloid-taken':
+      return new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
     case 'busy':
       return new GatewayError('UNSUPPORTED', { reason: TRADE_BUSY });
     case 'short':

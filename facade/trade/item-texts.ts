@@ -20,7 +20,6 @@ export const ITEM_TEXTS = {
   marginTier: 'Order would cause position to exceed margin tier limit at current leverage.',
   neverPlaced: 'Order was never placed, already canceled, or filled.',
   cannotModify: 'Cannot modify canceled or filled order',
-  cloidTaken: 'An order with this cloid is still open.',
   childNoTrigger: 'Only a take profit and a stop loss can wait for the fill of another order here.',
   childTwice: 'An order has one take profit and one stop loss here.',
   childSize: 'A take profit or stop loss guards all that its order opens here: send the size of that order.',

@@ -5,6 +5,7 @@ import { ordersOf, type TradeActionOf, type WireOrder } from '../actions/trade.j
 import { refused, statuses, type ExchangeReply, type ItemStatus } from '../reply.js';
 import { itemError, readOutcomes, statusOf, throwIfAll } from './item-status.js';
 import { ITEM_TEXTS } from './item-texts.js';
+import { CLOID_TAKEN } from '../../core/trading/place-order.js';
 import { readOrder, type ReadOrder } from './read-order.js';
 import type { TradeWork } from './trade-work.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
@@ -45,9 +46,7 @@ const NOTHING = without(ITEM_TEXTS.invalidAsset, 0);
 /** Relays valid orders and returns a text for invalid ones. One status per order, in order. */
 async function place(work: TradeWork, wires: readonly WireOrder[], read: readonly ReadOrder[]): Promise<Placed[]> {
   const { gateway, venue, caller, action, facts, universe, holdMs } = work;
-  const taken = await takenCloids(work, read);
-  const isFree = ({ cloid }: ExchangeItem): boolean => cloid === null || !taken.has(cloid);
-  const items = read.flatMap((each) => (each.kind === 'order' && isFree(each.item) ? [each.item] : []));
+  const items = named(read, await takenCloids(work, read)).flatMap((each) => (each.kind === 'order' ? [each.item] : []));
   const outcomes = await relayOrders(gateway, venue, caller, action, { items, holdMs, facts });
   throwIfAll(outcomes);
   // Simulated orders were simulated as the delegate. If none was, a missing delegation is reported before other faults.
@@ -58,7 +57,7 @@ async function place(work: TradeWork, wires: readonly WireOrder[], read: readonl
     if (each.kind === 'error') return without(each.text, asset);
     const outcome = outcomes[items.indexOf(each.item)];
     const row = universe.assets[asset];
-    if (!outcome || !row) return without(ITEM_TEXTS.cloidTaken, asset);
+    if (!outcome || !row) return without(CLOID_TAKEN, asset);
     return { status: statusOf(venue, row, outcome, each.item.cloid, fills), opens: opensBy(outcome) };
   });
 }
@@ -73,9 +72,7 @@ const isSent = ({ kind }: ItemOutcome): boolean => kind === 'filled' || kind ===
 /** A bot that repeats an order after a time-out must not get it twice: a cloid of a live order is taken. */
 async function takenCloids({ gateway, venue, caller }: TradeWork, read: readonly ReadOrder[]): Promise<ReadonlySet<string>> {
   const asked = read.flatMap((each) => (each.kind === 'order' && each.item.cloid !== null ? [each.item.cloid] : []));
-  const twice = asked.filter((cloid, at) => asked.indexOf(cloid) !== at);
-  if (asked.length === 0) return new Set();
-  return new Set([...(await gateway.store.exchange.liveCloids(venue.definition.slug, caller.trader, asked)), ...twice]);
+  return asked.length === 0 ? new Set() : gateway.store.exchange.liveCloids(venue.definition.slug, caller.trader, asked);
 }
 
 /** The first order is the parent; the triggers after it become the TP/SL of what it opens. */
@@ -83,7 +80,7 @@ async function withChildren(work: TradeWork, wires: readonly WireOrder[], read: 
   const [wire, ...wiresBehind] = wires;
   const [parent, ...readBehind] = read;
   if (!wire || !parent || !wiresBehind.some(isTrigger)) return withoutTrigger(work);
-  const children = withFreeNames(asChildren(readBehind, wire), await takenCloids(work, read));
+  const [, ...children] = named([parent, ...asChildren(readBehind, wire)], await takenCloids(work, read));
   const levels = attachedLevels(children.flatMap((child) => (child.kind === 'order' ? [child.item.order] : [])));
   const [{ status, opens } = NOTHING] = await place(work, [wire], [guardedBy(levels, parent, wires, children)]);
   const waiting = (asset: number): ItemStatus => {
@@ -112,13 +109,16 @@ function guardedBy(
   return isGuarded ? { kind: 'order', item: { ...parent.item, ...levels, children } } : { kind: 'error', text: ITEM_TEXTS.unguarded };
 }
 
-/** A child has a cloid like any order, and cannot take that of a live one. */
-const withFreeNames = (children: readonly ReadOrder[], taken: ReadonlySet<string>): ReadOrder[] =>
-  children.map((child) =>
-    child.kind === 'order' && child.item.cloid !== null && taken.has(child.item.cloid)
-      ? { kind: 'error', text: ITEM_TEXTS.cloidTaken }
-      : child,
-  );
+/** Refuses an order, or a child, whose cloid is that of a live order or of an earlier one of the same action. */
+function named(read: readonly ReadOrder[], taken: ReadonlySet<string>): ReadOrder[] {
+  const names = new Set(taken);
+  return read.map((each) => {
+    if (each.kind === 'error' || each.item.cloid === null) return each;
+    if (names.has(each.item.cloid)) return { kind: 'error', text: CLOID_TAKEN };
+    names.add(each.item.cloid);
+    return each;
+  });
+}
 
 /** The contract has one TP and one SL per trade: a child that cannot be one of them is refused, never dropped. */
 function asChildren(children: readonly ReadOrder[], parent: WireOrder): ReadOrder[] {

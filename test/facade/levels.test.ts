@@ -286,6 +286,38 @@ describe('the history of a trigger', () => {
   });
 });
 
+describe('orders with one cloid at the same moment', () => {
+  const TAKEN = { error: 'An order with this cloid is still open. asset=0' };
+  const isTaken = (status: Status | undefined): boolean => JSON.stringify(status) === JSON.stringify(TAKEN);
+
+  it('are one and refusals, where they are levels of a position', async () => {
+    const bot = await newHolder();
+    const c = `0x${'e1'.repeat(16)}`;
+    const action = { type: 'order', orders: [level('sl', '55000', { c })], grouping: 'na' };
+    const answers = (await Promise.all(Array.from({ length: 4 }, () => bot.send(action)))).flat();
+    expect(answers.filter(isTaken)).toHaveLength(3);
+  });
+
+  it('are one and refusals, where they came with openings', async () => {
+    const bot = await newBot();
+    const c = `0x${'e2'.repeat(16)}`;
+    const entry = order({ a: BTC, b: true, p: '50000', s: '0.1', t: { limit: { tif: 'Gtc' } } });
+    const action = { type: 'order', orders: [entry, level('sl', '45000', { c })], grouping: 'normalTpsl' };
+    const answers = await Promise.all(Array.from({ length: 4 }, () => bot.send(action)));
+    expect(answers.filter(([, child]) => child === 'waitingForFill')).toHaveLength(1);
+    expect(answers.filter(([parent]) => typeof parent === 'object' && 'resting' in parent)).toHaveLength(1);
+  });
+
+  it('are the first and a refusal in one action', async () => {
+    const bot = await newHolder();
+    const c = `0x${'e3'.repeat(16)}`;
+    const action = { type: 'order', orders: [level('sl', '55000', { c }), level('tp', '70000', { c })], grouping: 'na' };
+    const [first, second] = await bot.send(action);
+    expect(first).toMatchObject({ resting: { cloid: c } });
+    expect(second).toEqual(TAKEN);
+  });
+});
+
 describe('a take profit or stop loss that came with an opening', () => {
   const children = [
     level('tp', '70000', { p: '69000', c: `0x${'e1'.repeat(16)}`, t: { trigger: { isMarket: false, triggerPx: '70000', tpsl: 'tp' } } }),

@@ -8,7 +8,7 @@ import type { BotOrder, PlacedOrder, RelayedOrder, RelayJob } from '../../ports/
 import type { Protection } from '../../ports/stores/protections.js';
 import type { OpeningGuard } from '../../ports/stores/rules.js';
 import { OWE, oweValues } from './facade-store.js';
-import { EXTEND, RECORD_CHILD } from './exchange-sql.js';
+import { EXTEND, LIVE_CLOIDS, RECORD_CHILD } from './exchange-sql.js';
 import { childValues, extendValues, RECORD, recordValues } from './exchange-store.js';
 import { tryAgain } from './faults.js';
 import {
@@ -141,6 +141,7 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
   const from = record ?? (first && { chain: first.chain, createdAt: first.order.createdAt });
   if (oid == null || !from) throw new TypeError('an order without an id');
   const ids = orders.map((order) => order?.id ?? null);
+  if (record?.newCloids?.length) await requireFree(trx, record, record.newCloids);
   if (record !== null) await storeRecord(trx, record, legs, { oid, ids });
   const jobs: RelayJob[] = [];
   for (const [at, { request }] of legs.entries()) {
@@ -161,6 +162,12 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
       ),
     );
   return { kind: 'placed', oid, orders, jobs };
+}
+
+/** Under the trader's lock, which a leg or the new id took: of several at once with one cloid the first has it. */
+async function requireFree(trx: Knex.Transaction, { chain, trader }: BotOrder, cloids: readonly string[]): Promise<void> {
+  if ((await run(trx, LIVE_CLOIDS.named, { chain, trader, cloids: [...cloids] })).length > 0)
+    throw new RefusedLeg(0, { kind: 'cloid-taken' });
 }
 
 /** A level with the job that sets it: an order of levels only has one for each, and none is held back. */

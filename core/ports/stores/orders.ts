@@ -72,6 +72,8 @@ export type NotPlaced =
   | { readonly kind: 'known'; readonly stored: KnownOrder }
   | { readonly kind: 'over-cap'; readonly spentUsd: Decimal }
   | { readonly kind: 'too-many'; readonly earliestExpiry: number }
+  /** A live order has one of the cloids of its record. */
+  | { readonly kind: 'cloid-taken' }
   /** Another order is under way for the trade of `soleOn`. */
   | { readonly kind: 'busy' }
   /** Insufficient funds besides the openings not mined yet; `takes` and `amount` are their sums. `askedAt` is the database's time. */

@@ -200,6 +200,8 @@ export interface BotOrder extends Omit<ExchangeRecord, 'oid' | 'legs'> {
   readonly levels?: readonly Protection[];
   /** TP/SL that came with it; their parent is the leg that opens. */
   readonly children: readonly Omit<ChildRecord, 'parentOrder'>[];
+  /** Cloids of TP/SL that no live order may have, which is checked in the same transaction; those of other orders are their clientId. */
+  readonly newCloids?: readonly string[];
 }
 
 /** An order that the relayer sends, with all of its requests. */

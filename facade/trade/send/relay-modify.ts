@@ -23,7 +23,8 @@ import { relayCancels } from './relay-cancels.js';
 import { outcomeOf, relayOrders, settle } from './relay-orders.js';
 import type { SignedAction } from '../../../core/ports/stores/relay.js';
 import { foreseeRefusal } from '../../../core/trading/rules-of-opening.js';
-import { CLOID_TAKEN, sendItem } from './send-item.js';
+import { CLOID_TAKEN } from '../../../core/trading/place-order.js';
+import { sendItem } from './send-item.js';
 import { withSlot } from '../plan/simulation-slots.js';
 import { prepareReplacement } from '../../../core/trading/prepare-leg.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
@@ -90,7 +91,7 @@ export async function relayModify(
   const isOverwritten = overwrites(plan, target);
   const kept = isOverwritten ? null : await cancelTarget(gateway, venue, caller, action, { ...request, holdMs: timeLeft(), target });
   if (kept !== null) return kept;
-  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: timeLeft() });
+  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: timeLeft(), isChange: true });
   if (!placed) return { kind: 'gone' };
   const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
   return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };

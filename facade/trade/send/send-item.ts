@@ -6,15 +6,13 @@ import { failed, isOnlyAgainstOpening, type Failure, type Prepared, type ChildIt
 import type { BotOrder, SignedAction, RelayedLeg } from '../../../core/ports/stores/relay.js';
 import { raiseQuotaAlert } from '../../../core/observability/alerts/raise.js';
 import type { QueuedJob } from '../../../core/ports/relayer.js';
-import { sendWrite, placeOrder, placeUnnamed, type OrderToPlace, type Placement } from '../../../core/trading/place-order.js';
+import { CLOID_TAKEN, sendWrite, placeOrder, placeUnnamed, type OrderToPlace, type Placement } from '../../../core/trading/place-order.js';
 import { isLive } from '../../../core/domain/order.js';
 import { askedLevel, keptPrice } from '../plan/find-target.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
 import type { Protection } from '../../../core/ports/stores/protections.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
 import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/translate-order.js';
-
-export const CLOID_TAKEN = 'An order with this cloid is still open.';
 
 /** Lets the relayer re-encode the job before signing. */
 export interface OrderJobContext {
@@ -41,6 +39,8 @@ export interface SendOptions {
   readonly replaces?: { readonly id: bigint; readonly hasSameCloid: boolean } | undefined;
   /** The id of the bot's order that this entry continues; it keeps that id. */
   readonly continues?: bigint | undefined;
+  /** It is what a change makes of an order, whose cloids it may keep. */
+  readonly isChange?: boolean | undefined;
 }
 
 /**
@@ -77,7 +77,7 @@ async function place(
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
-  { jobContext, replaces, continues }: SendOptions,
+  { jobContext, replaces, continues, isChange = replaces !== undefined || continues !== undefined }: SendOptions,
 ): Promise<Sent> {
   const { legs, asked } = prepared;
   const held = heldLeg(prepared);
@@ -89,6 +89,7 @@ async function place(
     ...(isOrder || continues !== undefined ? { oid: continues } : { levels: await askedLevels(gateway, venue, caller, prepared) }),
     isContinued: continues !== undefined,
     children: childRecords(venue, caller, action, prepared),
+    ...(!isChange && { newCloids: cloidsOfLevels(prepared) }),
   };
   const order: OrderToPlace = {
     relayed: { action, record },
@@ -132,6 +133,10 @@ async function placeNamed(
   if (again.kind === 'known') throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
   return again;
 }
+
+/** Of its TP/SL, and its own where it is nothing else. */
+const cloidsOfLevels = ({ asked: { cloid, children = [] }, legs }: Prepared): string[] =>
+  [...(legs[0]?.draft === null ? [cloid] : []), ...children.map((child) => child.cloid)].flatMap((name) => name ?? []);
 
 /** The opening of a flip, by its index. */
 function heldLeg({ legs }: Prepared): number | null {
