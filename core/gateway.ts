@@ -48,7 +48,13 @@ export interface VenueState {
   /** The last node failure; null while it answers. */
   fault: string | null;
   /** How far the chain is indexed; written only by `core/indexer/follow-chain.ts`. */
-  readonly followed: { block: bigint | null; caughtUpAt: number | null; fault: string | null };
+  readonly followed: {
+    block: bigint | null;
+    caughtUpAt: number | null;
+    fault: string | null;
+    /** Since when every round of this replica has failed; null while they succeed. */
+    failing: { readonly since: number; readonly fault: string } | null;
+  };
   /** Set while the index is far behind the head; written by the head watch. */
   catchUp: CatchUp | null;
 }

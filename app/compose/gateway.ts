@@ -20,7 +20,7 @@ import { reportRejections } from '../../core/observability/alerts/raise.js';
 import { traceStore, type RequestScopes, type Tracer } from '../../core/observability/tracing.js';
 import { watchJournal } from '../../core/stream/journal-stream.js';
 import { createStreams } from '../../core/stream/venue-stream.js';
-import { measureOrders } from '../../core/indexer/follow-chain.js';
+import { measureOrders } from '../../core/indexer/measure-orders.js';
 import type { Lifecycle } from '../lifecycle.js';
 import { createFacade } from '../../facade/app.js';
 import { createApp } from '../../native-api/app.js';

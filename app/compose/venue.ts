@@ -78,7 +78,7 @@ const newState = (): VenueState => ({
   checked: null,
   head: null,
   fault: null,
-  followed: { block: null, caughtUpAt: null, fault: null },
+  followed: { block: null, caughtUpAt: null, fault: null, failing: null },
   catchUp: null,
 });
 

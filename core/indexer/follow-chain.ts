@@ -1,6 +1,6 @@
 import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import { ChainMovedError, type LogRange } from '../ports/chain.js';
-import type { BlockHead, Hex, Cancel } from '../types.js';
+import type { BlockHead, Hex } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
 import { redactText } from '../observability/redact.js';
 import {
@@ -15,11 +15,8 @@ import {
   unansweredUpTo,
 } from './chain-steps.js';
 import { readKept } from './read-kept.js';
-import type { ChainCursor, Checkpoint, Lease, Changes, StoredOrder, UnloggedWork } from '../ports/stores/tracking.js';
-import { LRUCache } from 'lru-cache';
-import { atMost } from '../caching/at-most.js';
+import type { ChainCursor, Checkpoint, Lease, UnloggedWork } from '../ports/stores/tracking.js';
 import { createKnownByLooks, TRY_AGAIN_MS } from '../domain/known-by-looks.js';
-import { isLive, type Order } from '../domain/order.js';
 
 export interface FollowOptions {
   /** First block on an empty database; null = a day before now. */
@@ -36,6 +33,10 @@ export const LOOK_BACK_MS = 24 * 3_600_000;
 /** Blocks per log request: halved when the node refuses, doubled while it answers. */
 export const LOG_BATCH = { first: 1_000n, most: 10_000n } as const;
 const FORK_SEARCH = 64;
+/** Rounds that fail for this long are reported; the alert ends by itself when this replica is gone. */
+const ALERT_AFTER_MS = 30_000;
+const ALERT_EVERY_MS = 60_000;
+const ALERT_LASTS_MS = 5 * ALERT_EVERY_MS;
 
 /** Follows the Diamond's logs from the stored cursor, on one replica at a time (lease). The returned function stops it and resolves when it has ended. */
 export function followChain(gateway: Gateway, venue: Venue, options: FollowOptions): () => Promise<void> {
@@ -49,6 +50,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const { slug } = venue.definition;
   const confirmations = BigInt(options.confirmations ?? 0);
   const stopping = new AbortController();
+  const alert = { kind: 'index-jammed', chain: slug, subject: 'follower' } as const;
+  let alertedAt: number | null = null;
   let lease: Lease | null = null;
   /** The progress of the replica that follows; not known while none but this one is known to follow. */
   const progress = createKnownByLooks();
@@ -79,13 +82,32 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
-      const isBehind = await round().catch(failed);
+      const isBehind = await round().then(succeeded, failed);
       if (isBehind) continue;
       // `stop` aborts `wake` too: a combined signal would be retained by the one that lives as long as the follower.
       if (!wake.signal.aborted) await clock.sleep(progress.isKnown() ? TRY_AGAIN_MS : PACE_MS, wake.signal);
       wake = new AbortController();
     }
     await lease?.release().catch(() => undefined);
+  }
+
+  function succeeded(isBehind: boolean): boolean {
+    state.followed.failing = null;
+    if (alertedAt !== null) void gateway.alerts.recoverAlert(alert, `The events of ${slug} are stored again.`);
+    alertedAt = null;
+    return isBehind;
+  }
+
+  function raiseWhenLasting({ since, fault }: NonNullable<typeof state.followed.failing>): void {
+    const now = clock.now();
+    if (now - since < ALERT_AFTER_MS || (alertedAt !== null && now - alertedAt < ALERT_EVERY_MS)) return;
+    alertedAt = now;
+    void gateway.alerts.raiseAlert({
+      ...alert,
+      message: `The events of ${slug} are not stored: ${fault}.`,
+      details: { fault, since, block: state.followed.block?.toString() ?? null },
+      expiresAt: now + ALERT_LASTS_MS,
+    });
   }
 
   function failed(error: unknown): false {
@@ -98,6 +120,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
     if (state.followed.fault !== fault) log.warn('chain.follow-failed', { fault });
     state.followed.fault = fault;
+    state.followed.failing = { since: state.followed.failing?.since ?? clock.now(), fault };
+    raiseWhenLasting(state.followed.failing);
     return false;
   }
 
@@ -273,49 +297,3 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
 const min = (a: bigint, b: bigint): bigint => (a < b ? a : b);
 const max = (a: bigint, b: bigint): bigint => (a > b ? a : b);
-
-/** Bound of each cache below. */
-const MAX_KNOWN = 5_000;
-
-/** Measures order latency and counts ended orders, on the replica that follows the chain. */
-export function measureOrders({ bus, metrics, clock }: Gateway): Cancel {
-  const requestedAt = new LRUCache<bigint, number>(atMost(MAX_KNOWN));
-  /** A reorganisation may end an order a second time; it is counted once. */
-  const ended = new LRUCache<bigint, true>(atMost(MAX_KNOWN));
-
-  const timeRequest = (chain: string, { id }: StoredOrder, { type, createdAt }: Order): void => {
-    if (requestedAt.has(id)) return;
-    requestedAt.set(id, clock.now());
-    metrics.took('orderSeconds', [chain, type, 'mined'], clock.now() - createdAt);
-  };
-
-  const end = (chain: string, { id }: StoredOrder, { status, type }: Order): void => {
-    if (ended.has(id)) return;
-    ended.set(id, true);
-    metrics.finished(chain, status, 1);
-    const since = requestedAt.get(id);
-    if (status === 'filled' && since !== undefined) metrics.took('orderSeconds', [chain, type, 'filled'], clock.now() - since);
-    requestedAt.delete(id);
-  };
-
-  const measure = (chain: string, { events, orders }: Changes): void => {
-    const changedBlocks = new Set(events.map(({ trader, place }) => `${trader} ${place.blockNumber}`));
-    for (const stored of orders) {
-      const { order, agent, trader } = stored;
-      if (order === null) continue;
-      // Only requests in blocks of this change are timed: an older one was mined long before it was read.
-      const isRequestedNow = order.requestedBlock !== null && changedBlocks.has(`${trader} ${order.requestedBlock}`);
-      if (isRequestedNow && agent !== null) timeRequest(chain, stored, order);
-      if (!isLive(order)) end(chain, stored, order);
-    }
-  };
-
-  const stopTracked = bus.on('tracked', ({ venue, changes }) => measure(venue.definition.slug, changes));
-  const stopJournal = bus.on('journal', ({ venue, entries }) => {
-    for (const { at } of entries) metrics.took('journalLag', [venue.definition.slug], clock.now() - at);
-  });
-  return () => {
-    stopTracked();
-    stopJournal();
-  };
-}

@@ -38,6 +38,8 @@ export interface Readiness {
 /** A head this old is too old to trade on, on any of our chains. */
 const HEAD_STALE_MS = 30_000;
 const DATABASE_TIMEOUT_MS = 2_000;
+/** One round may fail; rounds that fail for this long will go on failing. The cursor may be at the head all the same. */
+const FAILING_MS = 10_000;
 
 export async function readiness(gateway: Gateway): Promise<Readiness> {
   const fault = await databaseFault(gateway);
@@ -92,6 +94,9 @@ function chainReasons({ state, clock }: Venue): string[] {
 /** Orders and positions are only as current as the index. */
 function followReasons(venue: Venue): string[] {
   const { followed, head, catchUp } = venue.state;
+  const failedFor = followed.failing === null ? 0 : venue.clock.now() - followed.failing.since;
+  if (followed.failing !== null && failedFor >= FAILING_MS)
+    return [`the chain's events have not been stored for ${Math.round(failedFor / 1000)} s: ${followed.failing.fault}`];
   if (head === null || isNearHead(venue)) return [];
   const reached = followed.block === null ? 'none' : followed.block.toString();
   const trouble = followed.fault === null ? '' : `: ${followed.fault}`;

@@ -71,7 +71,7 @@ describe('collaterals that differ', () => {
       checked: null,
       head: null,
       fault: null,
-      followed: { block: null, caughtUpAt: null, fault: null },
+      followed: { block: null, caughtUpAt: null, fault: null, failing: null },
       catchUp: null,
     };
     const refused = fromBackend.filter((collateral) => {

@@ -12,6 +12,7 @@ export const ALERT_KINDS = [
   'foreign-transactions',
   'rpc-trouble',
   'contract-changed',
+  'index-jammed',
   'schedule-given-up',
   'unhandled-rejection',
 ] as const;

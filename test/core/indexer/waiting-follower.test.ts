@@ -1,5 +1,6 @@
 import type { Gateway, GatewayEvents, Venue } from '../../../core/gateway.js';
 import { followChain } from '../../../core/indexer/follow-chain.js';
+import { readiness } from '../../../core/observability/readiness.js';
 import type { ChainCursor } from '../../../core/ports/stores/tracking.js';
 import { createBus, type Bus } from '../../../core/stream/bus.js';
 import { createRecordedLog, type RecordedLog } from '../../harness/checks/recorded-log.js';
@@ -17,14 +18,24 @@ let reads: number;
 /** Null: the database answers. */
 let [triesFail, readsFail]: (Error | null)[] = [null, null];
 let stop: () => Promise<void>;
+let gateway: Gateway;
+let alerts: string[];
 
 const stored: ChainCursor = { startBlock: 1n, number: HEAD, hash: null };
 
 beforeEach(async () => {
   [bus, clock, log] = [createBus<GatewayEvents>(() => undefined), createManualClock(), createRecordedLog()];
   [reads, triesFail, readsFail] = [0, null, null];
-  const state = { head: { block: { number: HEAD }, seenAt: 0 }, fault: null, followed: { block: null, caughtUpAt: null, fault: null } };
-  venue = { clock, log, state, definition: { slug: 'base' } } as unknown as Venue;
+  const state = {
+    facts: null,
+    head: { block: { number: HEAD }, seenAt: 0 },
+    fault: null,
+    followed: { block: null, caughtUpAt: null, fault: null, failing: null },
+  };
+  const feed = { status: () => ({ parts: { config: { state: 'ok' }, price: { state: 'ok', ageMs: 0 } }, configFrom: 'backend' }) };
+  const definition = { slug: 'base', expectedBlockMs: 1_000 };
+  const chain = { endpoints: () => [] };
+  venue = { clock, log, state, feed, chain, relayer: null, definition } as unknown as Venue;
   const tracking = {
     lease: () => (triesFail ? Promise.reject(triesFail) : Promise.resolve(null)),
     cursor() {
@@ -32,7 +43,16 @@ beforeEach(async () => {
       return readsFail ? Promise.reject(readsFail) : Promise.resolve(stored);
     },
   };
-  stop = followChain({ bus, store: { tracking } } as unknown as Gateway, venue, { startBlock: null });
+  alerts = [];
+  const noted = (what: string) => (): Promise<void> => {
+    alerts.push(what);
+    return Promise.resolve();
+  };
+  gateway = {
+    ...{ bus, clock, store: { tracking, ping: () => Promise.resolve() }, venues: new Map([['base', venue]]) },
+    ...{ stopping: new AbortController().signal, alerts: { raiseAlert: noted('raised'), recoverAlert: noted('recovered') } },
+  } as unknown as Gateway;
+  stop = followChain(gateway, venue, { startBlock: null });
   await clock.pass(100);
 });
 afterEach(() => stop());
@@ -47,7 +67,7 @@ const followed = () => venue.state.followed;
 
 describe('a replica that waits for the lease of a chain', () => {
   it('reads the cursor once, and learns the rest from the look at what is due', async () => {
-    expect(followed()).toEqual({ block: HEAD, caughtUpAt: expect.any(Number) as number, fault: null });
+    expect(followed()).toEqual({ block: HEAD, caughtUpAt: expect.any(Number) as number, fault: null, failing: null });
     await looks(10, HEAD + 1n);
     expect([followed().block, reads]).toEqual([HEAD + 1n, 1]);
   });
@@ -72,6 +92,21 @@ describe('a replica that waits for the lease of a chain', () => {
     triesFail = null;
     await looks(2, HEAD);
     expect(followed().fault).toBeNull();
+  });
+
+  it('is not ready once it has failed for ten seconds, and alerts after thirty until it succeeds', async () => {
+    const reasons = async () => (await readiness(gateway)).chains['base']?.faults.follower;
+    triesFail = new Error('too many connections');
+    await looks(9, HEAD);
+    expect(await reasons()).toEqual([]);
+    await looks(5, HEAD);
+    expect(await reasons()).toEqual([expect.stringMatching(/have not been stored for 1\d s: too many connections/)]);
+    expect(alerts).toEqual([]);
+    await looks(30, HEAD);
+    expect(alerts).toEqual(['raised']);
+    triesFail = null;
+    await looks(2, HEAD);
+    expect([await reasons(), alerts]).toEqual([[], ['raised', 'recovered']]);
   });
 
   it('stops at once while it rests', async () => {

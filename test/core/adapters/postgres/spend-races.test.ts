@@ -124,18 +124,18 @@ describe('the reservations of a busy day', () => {
       if (placed.kind === 'placed') ids.push(String(placed.stored.id));
     }
     expect(ids).toHaveLength(150);
-    const [spend, beside] = replicas.stores.map(({ db }) => createSpendStore(db));
+    const [spend, beside] = [createSpendStore(sessions()[0]), createSpendStore(sessions()[1])];
     const placing = Promise.all(Array.from({ length: 120 }, (_, at) => place(at)));
-    await Promise.all(ids.map((id, at) => (at % 2 === 0 ? spend : beside)?.release(CHAIN, id)));
+    await Promise.all(ids.map((id, at) => (at % 2 === 0 ? spend : beside).release(CHAIN, id)));
     const kinds = (await placing).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind !== 'placed' && kind !== 'over-cap')).toEqual([]);
     expect(await spentOn(NEXT)).toBe(await heldOn(NEXT));
     expect(await spentOn(NEXT)).toBe(String(kinds.filter((kind) => kind === 'placed').length));
     expect(await sessions()[0]('spend_sums').where({ ...WHO, day: NEXT })).toHaveLength(1);
     for (const id of ids.slice(0, 3)) {
-      await spend?.restore(CHAIN, id);
-      await spend?.release(CHAIN, id);
-      await beside?.reserve({ ...WHO, day: DAY, id, usd: parseDecimal('2') }, null);
+      await spend.restore(CHAIN, id);
+      await spend.release(CHAIN, id);
+      await beside.reserve({ ...WHO, day: DAY, id, usd: parseDecimal('2') }, null);
     }
     expect([await spentOn(DAY), await spentOn(NEXT)]).toEqual([await heldOn(DAY), await heldOn(NEXT)]);
   });
