@@ -36,6 +36,10 @@ interface SignerOptions {
 export function createSigner({ wallet, definition, settings, check }: SignerOptions): Signer {
   const { chainId, diamond } = definition;
 
+  function requireChecked(): void {
+    if (settings.isUncertain?.() === true) throw new CheckError('the contract changed and is being checked');
+  }
+
   async function signWithin(transaction: Omit<Unsigned, 'chainId'>): Promise<Signed> {
     const { maxFeePerGas, maxPriorityFeePerGas, nonce } = transaction;
     if (maxFeePerGas > settings.maxFeePerGas || maxPriorityFeePerGas > maxFeePerGas)
@@ -49,10 +53,13 @@ export function createSigner({ wallet, definition, settings, check }: SignerOpti
     async sign(job, { maxFeePerGas, maxPriorityFeePerGas }) {
       const { nonce, data, gas } = job;
       if (nonce === null) throw new Error(`Relay job ${job.id} has no nonce.`);
-      if (settings.isUncertain?.() === true) throw new CheckError('the contract changed and is being checked');
+      requireChecked();
       // Nothing of the row is read after the check but what was checked.
       const refusal = await check.sign(job).catch((error: unknown) => Promise.reject(new CheckError('not checked', { cause: error })));
-      return refusal ?? signWithin({ nonce, to: diamond, data, gas, maxFeePerGas, maxPriorityFeePerGas });
+      if (refusal !== null) return refusal;
+      // The change may have been seen meanwhile.
+      requireChecked();
+      return signWithin({ nonce, to: diamond, data, gas, maxFeePerGas, maxPriorityFeePerGas });
     },
     signNoOp: (nonce, { maxFeePerGas, maxPriorityFeePerGas }) =>
       signWithin({ nonce, to: wallet.address, data: '0x', gas: NO_OP_GAS, maxFeePerGas, maxPriorityFeePerGas }),
