@@ -4,7 +4,7 @@ import { createWallet } from '../../relayer/wallet.js';
 
 const GWEI = 10n ** 9n;
 const FEES = { maxFeePerGas: 2n * GWEI, maxPriorityFeePerGas: GWEI };
-const job = { id: 7n, nonce: 3, data: '0x12345678', gas: 500_000n } as RelayJob;
+const job = { id: 7n, nonce: 3, data: '0x12345678', gas: 500_000n } as unknown as RelayJob;
 
 /** The contract changes while the job is checked; the check itself finds nothing. */
 function signerOf(isSeen: boolean) {

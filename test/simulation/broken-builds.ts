@@ -1,6 +1,9 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { ServerResponse } from 'node:http';
 import type { OpenTradesQuery, WalletQuery } from '../../core/ports/account-chain.js';
+import type { OrderStatus } from '../../core/domain/order.js';
+import { NEXT } from '../../core/domain/order-machine.js';
+import { venueOf } from '../../core/gateway.js';
 import type { Hex } from '../../core/types.js';
 import { SLUG } from './invariants/evidence.js';
 import type { World } from './world.js';
@@ -186,6 +189,23 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     ),
   },
   'collateral of orders is forgotten': { breaks: 'the equity of an account is whole', begin: forgetOrders },
+  'unknown log counts as a rejection': {
+    breaks: 'what was executed is never called refused',
+    begin: () => Promise.resolve(rejectUnexplained()),
+  },
+  'unknown log halts nothing': {
+    breaks: 'openings alone wait for unknown outcomes',
+    begin: alteredState('contract', (contract) => contract && { ...contract, unread: [] }),
+  },
+  'signs before the contract is checked': {
+    breaks: 'nothing is signed on an unchecked contract',
+    // What was found before seems to be about the newest change.
+    begin: alteredState('checked', (checked, { contract }) => checked && { ...checked, cut: contract?.cut ?? null, block: LATEST }),
+  },
+  'kept log stays kept': {
+    breaks: 'a contract that is as before is used as before',
+    begin: inDatabase('unread_transactions', 'before delete', `return null;`),
+  },
   'rejection that no code handles': {
     breaks: 'nothing unhandled',
     begin({ scheduler }) {
@@ -194,6 +214,34 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     },
   },
 };
+
+/** Later than any block of a run. */
+const LATEST = 10n ** 15n;
+
+/** A build in which an outcome that cannot be read ends its order. */
+function rejectUnexplained(): Undo {
+  const rows = [NEXT.pending, NEXT.timed_out] as { unexplained?: OrderStatus }[];
+  for (const row of rows) row.unexplained = 'rejected';
+  return () => {
+    for (const row of rows) row.unexplained = 'pending';
+  };
+}
+
+type State = ReturnType<typeof venueOf>['state'];
+
+/** A build that takes what it knows of the contract for something else, in the replicas of the start. */
+function alteredState<Name extends 'contract' | 'checked'>(name: Name, alter: (value: State[Name], state: State) => State[Name]) {
+  return ({ replicas }: World): Promise<null> => {
+    for (const replica of replicas.values()) {
+      const gateway = replica.gateway();
+      if (gateway === null) continue;
+      const { state } = venueOf(gateway, SLUG);
+      let kept = state[name];
+      Object.defineProperty(state, name, { get: () => alter(kept, state), set: (value: State[Name]) => void (kept = value) });
+    }
+    return Promise.resolve(null);
+  };
+}
 
 const EVERY = 3;
 

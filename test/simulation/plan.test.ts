@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { PAIRS } from './faults/fault-groups.js';
+import { changesContract } from './faults/fault-table.js';
 import { drawPlan, type Rules } from './plan.js';
 
 const SEEDS = 200;
@@ -16,6 +17,7 @@ it.each([
   [2, 'a186d2e4451ee900733b9f328655d656f8b730969cf87eb111424f420059d379'],
   [3, 'd8676563b687469c7aa254d32505e447cefd308898fae147513a377647d422ae'],
   [4, '9b467b9cc85877e4dc93ad624b776d27535b2380855459bcdd9bbf90ff72eb8e'],
+  [5, '04110cbadfe226e913b766374ed82b43cd82befa51d943c515a2f409f6d6ae2e'],
 ] as const)('draws by the rules %i what was drawn before there were others', (rules, digest) => {
   expect(digestOf(rules)).toBe(digest);
 });
@@ -47,7 +49,7 @@ it('has actions with levels in about a third of the plans, and never more action
 it('aims a fault of every kind at every state of a lane, once in as many seeds as there are pairs', () => {
   const first = new Set<string>();
   for (let seed = 1_000; seed < 1_000 + PAIRS.length; seed += 1) {
-    const [aimed, ...more] = drawPlan(seed).faults.filter(({ isAimed }) => isAimed === true);
+    const [aimed, ...more] = drawPlan(seed, { rules: 5 }).faults.filter(({ isAimed }) => isAimed === true);
     expect(more.length).toBeLessThanOrEqual(1);
     first.add(`${aimed?.kind} ${aimed?.when}`);
   }
@@ -59,4 +61,15 @@ it('has no more faults and actions for each plan than the fourth rules', () => {
     Array.from({ length: SEEDS }, (_, seed) => drawPlan(seed, { rules })[of].length).reduce((sum, each) => sum + each, 0) / SEEDS;
   expect(count(5, 'faults')).toBeLessThan(count(4, 'faults') + 0.5);
   expect(count(5, 'actions')).toBeLessThan(count(4, 'actions') + 2);
+});
+
+it('changes the contract in about half of the plans, in place of another fault and other actions', () => {
+  const plans = Array.from({ length: SEEDS }, (_, seed) => [drawPlan(seed, { rules: 5 }), drawPlan(seed, { rules: 6 })] as const);
+  const changed = plans.filter(([, { faults }]) => changesContract(faults));
+  expect(changed.length / SEEDS).toBeGreaterThan(0.4);
+  expect(changed.length / SEEDS).toBeLessThan(0.6);
+  for (const [before, { faults, busyMs }] of changed) {
+    expect(faults.length).toBeLessThanOrEqual(before.faults.length + 1);
+    expect(faults.find((fault) => changesContract([fault]))?.at).toBeLessThan(busyMs);
+  }
 });

@@ -1,5 +1,5 @@
 import { createRandom, type Random } from '../fuzz/random.js';
-import { aimedPairs, drawAimedFault, drawGroup, drawSureFault, type GroupAction } from './faults/fault-groups.js';
+import { aimedPairs, drawAimedFault, drawContractFault, drawGroup, drawSureFault, type GroupAction } from './faults/fault-groups.js';
 import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
 import { drawLevelActions, type LevelTerms } from './level-plan.js';
 
@@ -16,6 +16,7 @@ export const STREAMS = {
   third: 9,
   fourth: 10,
   fifth: 11,
+  sixth: 12,
 } as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
@@ -95,7 +96,7 @@ export function cutPlan({ seed, faults, actions, ...options }: Cutting): Plan {
   };
 }
 
-export const RULES = [1, 2, 3, 4, 5] as const;
+export const RULES = [1, 2, 3, 4, 5, 6] as const;
 export type Rules = (typeof RULES)[number];
 
 export interface PlanOptions {
@@ -109,7 +110,7 @@ export interface PlanOptions {
 }
 
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 5 } = options;
+  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 6 } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -147,7 +148,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const third = rules < 3 ? second : rules < 5 || isGroup ? drawThird(second, randomThird, isGroup) : second;
   const fourth = rules < 4 ? third : drawFourth(third, createRandom(seed, STREAMS.fourth));
   const fifth = rules < 5 ? fourth : drawFifth(fourth, createRandom(seed, STREAMS.fifth), isGroup);
-  return areFaultsOff ? { ...fifth, faults: [] } : fifth;
+  const sixth = rules < 6 ? fifth : drawSixth(fifth, createRandom(seed, STREAMS.sixth));
+  return areFaultsOff ? { ...sixth, faults: [] } : sixth;
 }
 
 /** What the second rules add, from numbers of its own: the rest of the plan stays as the first rules draw it. */
@@ -255,6 +257,38 @@ function drawFifth(plan: Plan, random: Random, isGroup: boolean): Plan {
     faults: faults.sort((a, b) => a.at - b.at),
   };
 }
+
+/** Of the plans by the sixth rules: in the others the contract stays as it is. */
+const CONTRACT_SHARE = 0.5;
+
+/** What the sixth rules add: the contract changes. It takes the place of a fault that is not aimed, and its orders those of others. */
+function drawSixth(plan: Plan, random: Random): Plan {
+  if (!random.chance(CONTRACT_SHARE)) return plan;
+  const { at, faults, actions } = drawContractFault(random, plan);
+  const asked = actions.map((each) => ({ ...changeActionOf(each, random), at: at + each.inMs }));
+  const least = plan.faults.findIndex(({ isAimed }) => isAimed !== true);
+  const kept = plan.actions.filter(({ level }) => level !== undefined);
+  const others = plan.actions.filter(({ level }) => level === undefined);
+  return {
+    ...plan,
+    // The orders have to be sent.
+    dailyTransactions: Math.max(plan.dailyTransactions, LEAST_DAILY_TRANSACTIONS),
+    actions: [...others.slice(0, Math.max(0, MOST_WITH_LEVELS - kept.length - asked.length)), ...kept, ...asked].sort(
+      (a, b) => a.at - b.at,
+    ),
+    faults: [...plan.faults.filter((_, place) => place !== least), ...faults].sort((a, b) => a.at - b.at),
+  };
+}
+
+/** The last trader of either API has a position from the start. */
+const changeActionOf = ({ api, kind }: GroupAction, random: Random): Omit<ClientAction, 'at'> => ({
+  api,
+  bot: kind === 'open' && api === 'facade' ? random.int(1, BOTS.facade - 1) : BOTS[api] - 1,
+  kind,
+  isBuy: random.chance(0.5),
+  size: `0.0${random.int(1, 9)}`,
+  choice: random.fraction(),
+});
 
 /** The last trader has a position from the start: take profits and stop losses are sent for it even where the day's openings are used up. */
 const sureActionOf = ({ api, kind }: GroupAction, random: Random): Omit<ClientAction, 'at'> => ({

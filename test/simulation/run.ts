@@ -12,7 +12,8 @@ import type { BrokenBuild, Undo } from './broken-builds.js';
 import type { SimulationServer } from './database-server.js';
 import { BOT_KEYS, prepareChain, SECOND_WALLET } from './equipped-chain.js';
 import { jobTransitions, watchOrderMachine } from './coverage.js';
-import type { FaultKind } from './faults/fault-table.js';
+import { placeLaterFacets } from './faults/contract-faults.js';
+import { changesContract, type FaultKind } from './faults/fault-table.js';
 import { injectFaults } from './faults/inject-faults.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import type { Violation } from './invariants/evidence.js';
@@ -183,6 +184,8 @@ async function prepareBots(world: World, plan: Plan): Promise<Bots> {
   await untilReady(around);
   await Promise.all([...facade.map((bot) => bot.approve()), ...native.map((bot) => bot.authorise())]);
   for (const wallet of wallets.filter((_, at) => usesWallet(at))) await wallet.authorise();
+  const [own] = venue.sandbox.chains;
+  if (own !== undefined && changesContract(plan.faults)) await placeLaterFacets(own.node);
   const block = Number(await chain.request('eth_blockNumber', []));
   // A reorganisation must not reach the deployment.
   await chain.mine(DEEPEST_REORGANISATION);

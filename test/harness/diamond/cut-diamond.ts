@@ -29,10 +29,10 @@ const CUT_ABI = parseAbi([
   'struct FacetCut { address facetAddress; uint8 action; bytes4[] functionSelectors }',
   'function diamondCut(FacetCut[] diamondCut, address init, bytes data)',
 ]);
-const CUT_SELECTOR = toFunctionSelector('diamondCut((address,uint8,bytes4[])[],address,bytes)');
+export const CUT_SELECTOR = toFunctionSelector('diamondCut((address,uint8,bytes4[])[],address,bytes)');
 const CUT_TOPIC = toEventSelector('DiamondCut((address,uint8,bytes4[])[],address,bytes)');
 /** A facet that logs what it is called with as `DiamondCut`, whose fields are the arguments of the function. */
-const LOGGER: Hex = `0x600436038060046000377f${CUT_TOPIC.slice(2)}906000a100`;
+export const LOGGER: Hex = `0x600436038060046000377f${CUT_TOPIC.slice(2)}906000a100`;
 
 export const facetsOf = (chain: ChainControls): Promise<readonly Facet[]> =>
   operatorOf(chain).client.readContract({ address: chain.definition.diamond, abi: diamondAbi, functionName: 'facets' });
@@ -58,8 +58,13 @@ export async function setFacets(chain: ChainControls, facets: readonly Facet[], 
   if (!isLogged) return operator.control('sandboxSetFacets', [facets]);
   const others = facets.filter(({ functionSelectors }) => !functionSelectors.includes(CUT_SELECTOR));
   const logger = { facetAddress: await deploy(chain, LOGGER), functionSelectors: [CUT_SELECTOR] };
+  await operator.send(loggedCut([...others, logger]));
+}
+
+/** Replaces the table, which has the logger, and logs it. */
+export function loggedCut(facets: readonly Facet[]): Hex {
   const cut = encodeFunctionData({ abi: CUT_ABI, functionName: 'diamondCut', args: [[], zeroAddress, '0x'] });
-  await operator.send(diamondCall('multicall', [[controlCall('sandboxSetFacets', [[...others, logger]]), cut]]));
+  return diamondCall('multicall', [[controlCall('sandboxSetFacets', [facets]), cut]]);
 }
 
 export const without = (facets: readonly Facet[], selectors: readonly string[]): Facet[] =>
@@ -77,15 +82,20 @@ export function topicOf(name: string): Hex {
   return toEventSelector(found);
 }
 
+/** The code of the facets that log these events, with other topics. */
+export function laterFacets(names: readonly string[]): { readonly selector: Hex; readonly code: Hex }[] {
+  const topics = names.map((name) => topicOf(name).slice(2));
+  const changed = FACETS.filter(({ code }) => topics.some((topic) => code.includes(topic)));
+  return changed.map(({ code, selectors }) => ({
+    selector: selectors[0],
+    code: topics.reduce<string>((text, topic) => text.replaceAll(topic, laterTopic(`0x${topic}`).slice(2)), code) as Hex,
+  }));
+}
+
 /** Facets that log these events under another topic; everything else is as before. */
 export async function withOtherTopics(chain: ChainControls, names: readonly string[]): Promise<Facet[]> {
   const current = await facetsOf(chain);
-  const topics = names.map((name) => topicOf(name).slice(2));
-  const changed = FACETS.filter(({ code }) => topics.some((topic) => code.includes(topic)));
   const replaced = new Map<string, Address>();
-  for (const { code, selectors } of changed) {
-    const other = topics.reduce<string>((text, topic) => text.replaceAll(topic, laterTopic(`0x${topic}`).slice(2)), code) as Hex;
-    replaced.set(selectors[0], await deploy(chain, other));
-  }
+  for (const { selector, code } of laterFacets(names)) replaced.set(selector, await deploy(chain, code));
   return current.map((facet) => ({ ...facet, facetAddress: replaced.get(facet.functionSelectors[0] ?? '') ?? facet.facetAddress }));
 }

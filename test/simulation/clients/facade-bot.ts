@@ -242,7 +242,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
       const [buys, s] = held === 0 ? [isBuy, size] : [held < 0, String(Math.abs(held))];
       // Without a position it opens one.
       const closing = { b: buys, p: buys ? LIMIT.buy : LIMIT.sell, s, r: held !== 0, t: { limit: { tif: 'Ioc' } } };
-      await Promise.all(Array.from({ length: times }, () => placeOne('close', closing)));
+      await Promise.all(Array.from({ length: times }, () => placeOne(held === 0 ? 'open' : 'close', closing)));
     },
     async guard({ isProfit, distance }) {
       const held = await position();

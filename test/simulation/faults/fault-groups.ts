@@ -1,10 +1,10 @@
 import type { Random } from '../../fuzz/random.js';
 import {
+  AIMED_KINDS,
   AWAITED,
   CAUSES,
   DRAWN_LATER,
   drawFaultOf,
-  FAULT_KINDS,
   LANE_STATES,
   type Bounds,
   type Fault,
@@ -177,7 +177,7 @@ const LATER_SHARE = 0.35;
 
 /** Any kind in any state that seldom lasts, with what causes that state. */
 export function drawAimedFault(random: Random, bounds: Bounds): DrawnGroup {
-  const kind = random.pick(random.chance(LATER_SHARE) ? DRAWN_LATER : FAULT_KINDS);
+  const kind = random.pick(random.chance(LATER_SHARE) ? DRAWN_LATER : AIMED_KINDS);
   const when = random.pick(AWAITED);
   const at = random.int(500 + CAUSE_EARLIER_MS, Math.max(500 + CAUSE_EARLIER_MS, bounds.busyMs - CAUSE_MS[1]));
   const fault: Fault = { ...drawFaultOf(kind, random, bounds), at, when, ...(NOT_SURE.has(when) && { isSure: true }) };
@@ -198,7 +198,7 @@ export interface AimedPair {
   readonly when: LaneState;
 }
 
-export const PAIRS: readonly AimedPair[] = FAULT_KINDS.flatMap((kind) => LANE_STATES.map((when) => ({ kind, when })));
+export const PAIRS: readonly AimedPair[] = AIMED_KINDS.flatMap((kind) => LANE_STATES.map((when) => ({ kind, when })));
 /** It has no factor in common with the number of pairs, so as many seeds in a row meet each once, and neighbours have other kinds. */
 const STRIDE = 101;
 
@@ -240,4 +240,28 @@ export function drawSureFault(random: Random, bounds: Bounds, { pair, at }: { re
           ...(cause.kind === null ? [] : [{ inMs: 3_500, api: 'facade', kind: 'guard' } as const]),
         ];
   return { at, faults: [fault, ...causes], actions, replicas: bounds.replicas };
+}
+
+const CHANGE_SHARE = 0.65;
+/** Of what clients do for it, in the order of their times. */
+const BESIDE_CHANGE: readonly GroupAction[] = [
+  { inMs: 200, api: 'native', kind: 'open' },
+  { inMs: 500, api: 'facade', kind: 'open' },
+  { inMs: 3_000, api: 'native', kind: 'open' },
+  { inMs: 6_000, api: 'facade', kind: 'open' },
+  { inMs: 7_000, api: 'facade', kind: 'close' },
+  { inMs: 8_000, api: 'native', kind: 'close' },
+  { inMs: 10_000, api: 'facade', kind: 'guard' },
+];
+const AFTER_CHANGE_MS = 6_000;
+
+/** The contract changes, in any state of a lane. Orders come when it begins, while it lasts and when it is over. */
+export function drawContractFault(random: Random, bounds: Bounds): DrawnGroup {
+  const kind = random.chance(CHANGE_SHARE) ? 'contract-changed-event' : 'diamond-cut';
+  const at = Math.round(random.int(1_500, 18_000) * Math.min(1, bounds.busyMs / 48_000));
+  const aim = random.chance(0.6) ? { when: random.pick(LANE_STATES), isAimed: true } : { when: null };
+  const fault: Fault = { ...drawFaultOf(kind, random, bounds), ...aim, at };
+  const again: GroupAction = { inMs: fault.forMs + AFTER_CHANGE_MS, api: random.chance(0.5) ? 'facade' : 'native', kind: 'open' };
+  const actions = [...BESIDE_CHANGE, again].filter(({ inMs }) => at + inMs <= bounds.busyMs);
+  return { at, faults: [fault], actions, replicas: bounds.replicas };
 }

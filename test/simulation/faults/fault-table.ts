@@ -83,13 +83,26 @@ const LATER_KINDS = {
   'wallet-used-elsewhere': { forMs: [0, 0], amount: [0, 0] },
 } as const satisfies Record<string, Row>;
 
+/** Drawn by the sixth rules alone. */
+const CONTRACT_KINDS = {
+  // The amount says which events change, and whether the change is logged (`contract-faults.ts`).
+  'contract-changed-event': { forMs: [5_000, 16_000], amount: [0, 3] },
+  // While it lasts, nodes do not say which facets the Diamond has.
+  'diamond-cut': { forMs: [300, 9_000], amount: [0, 0] },
+} as const satisfies Record<string, Row>;
+
 /** Every kind with its bounds. */
-export const FAULT_TABLE = { ...FIRST_KINDS, ...LATER_KINDS };
+export const FAULT_TABLE = { ...FIRST_KINDS, ...LATER_KINDS, ...CONTRACT_KINDS };
 
 export type FaultKind = keyof typeof FAULT_TABLE;
 export const FAULT_KINDS = Object.keys(FAULT_TABLE) as FaultKind[];
 const DRAWN_FIRST = Object.keys(FIRST_KINDS) as (keyof typeof FIRST_KINDS)[];
 export const DRAWN_LATER = Object.keys(LATER_KINDS) as (keyof typeof LATER_KINDS)[];
+/** Those of the first five rules: plans are drawn from their order and number. */
+export const AIMED_KINDS: readonly FaultKind[] = [...DRAWN_FIRST, ...DRAWN_LATER];
+const CONTRACT_FAULTS: ReadonlySet<FaultKind> = new Set(Object.keys(CONTRACT_KINDS) as (keyof typeof CONTRACT_KINDS)[]);
+/** The contract of the run changes. */
+export const changesContract = (faults: readonly Pick<Fault, 'kind'>[]): boolean => faults.some(({ kind }) => CONTRACT_FAULTS.has(kind));
 
 /** Most of these last for milliseconds, so a fault at any time would seldom meet them. */
 export const AWAITED = LANE_STATES.filter((state) => state !== 'empty');

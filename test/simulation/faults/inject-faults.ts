@@ -10,10 +10,12 @@ import type { StatementReading } from '../statement-reading.js';
 import type { Plan } from '../plan.js';
 import { BOT_KEYS, SECOND_WALLET } from '../equipped-chain.js';
 import { createChainFaults } from './chain-faults.js';
+import { createContractFaults } from './contract-faults.js';
 import { answerTwice } from './oracle-twice.js';
 import { createSimulatedClock } from '../simulated-clock.js';
 import type { World } from '../world.js';
-import { replicaName, type Fault, type FaultKind } from './fault-table.js';
+import { watchContract, type ContractWatch } from '../invariants/contract-watch.js';
+import { changesContract, replicaName, type Fault, type FaultKind } from './fault-table.js';
 import { createNodeFaults } from './node-faults.js';
 
 /** The faults of a run while it runs. */
@@ -30,6 +32,8 @@ export interface FaultState {
   foreign(): ReadonlySet<string>;
   /** Epoch ms at which blocks were taken back for the last time; -1 if none were. */
   lastTakenBackAt(): number;
+  /** Null in a run whose contract does not change. */
+  contract(): ContractWatch | null;
 }
 
 /** Takes effect at once; returns what takes it back. Null: it could not take effect. */
@@ -40,6 +44,8 @@ const USUAL_BASE_FEE_GWEI = 0.1;
 const CUT_EVERY_MS = 150;
 const LOOK_AGAIN_MS = 500;
 const START_PRICE = 60_000;
+const SETTLED_BEFORE = /waits to be settled/;
+const SETTLE_MS = 40_000;
 
 export function injectFaults(
   world: World,
@@ -65,11 +71,12 @@ export function injectFaults(
     drop: (hash) => node.dropTransaction(hash as `0x${string}`),
     nameOf: ({ replica }) => replicaName(replica),
   });
-  venue.setNodeFault(nodeFaults.fault);
+  const watch = changesContract(plan.faults) ? watchContract(world) : null;
   const trips = new Set<Fault>();
-  gate.setFault((owner, statements) =>
-    [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, statements) : fate), 'none'),
-  );
+  gate.setFault((owner, statements) => {
+    watch?.observe(owner, statements);
+    return [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, statements) : fate), 'none');
+  });
 
   function tripFate(fault: Fault, owner: string, statements: readonly StatementReading[]): TripFault {
     if (owner !== replicaName(fault.replica)) return 'none';
@@ -107,7 +114,7 @@ export function injectFaults(
 
   const startAgain = (fault: Fault): void => track(world.start(replicaName(fault.replica)));
 
-  async function operate(method: string, path: string, body?: unknown): Promise<void> {
+  async function operate(method: string, path: string, body?: unknown, allowed?: RegExp): Promise<void> {
     for (const { url } of [...replicas.values()].filter((replica) => replica.isAlive())) {
       const headers = {
         Authorization: `Bearer ${venue.operatorToken}`,
@@ -120,7 +127,8 @@ export function injectFaults(
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
       if (answer !== null && answer.status < 500) {
-        if (answer.status >= 300) failures.push(`the operator was refused: ${JSON.stringify(answer)}`);
+        if (answer.status >= 300 && allowed?.test(JSON.stringify(answer.body)) !== true)
+          failures.push(`the operator was refused: ${JSON.stringify(answer)}`);
         return;
       }
     }
@@ -132,6 +140,15 @@ export function injectFaults(
     const data = encodeFunctionData({ abi: diamondAbi, functionName: 'setTradingDelegate', args: [delegate] });
     await createSender(node, controls.definition.chainId, localSigner(trader), 'modest').send({ to: controls.definition.diamond, data });
   }
+
+  const contract = createContractFaults({
+    world,
+    clock,
+    track,
+    // What it settles may be settled or taken back by then.
+    operate: (method, path, body) => operate(method, path, body, SETTLED_BEFORE),
+  });
+  venue.setNodeFault(watch === null ? nodeFaults.fault : watch.reading(contract.reading(nodeFaults.fault)));
 
   let isRotating = false;
 
@@ -259,6 +276,8 @@ export function injectFaults(
       track(rotate(true).then(() => delegateTo(successor)));
       return () => track(rotate(false).then(() => void (isRotating = false)));
     },
+    'contract-changed-event': (fault) => contract.changeEvents(fault),
+    'diamond-cut': () => contract.cut(),
     'operator-rules'({ amount }) {
       track(operate('PUT', `/rules/${controls.definition.slug}/default`, { ordersPerMinute: amount }));
       return () => track(operate('DELETE', `/rules/${controls.definition.slug}/default`));
@@ -332,6 +351,7 @@ export function injectFaults(
       for (const fault of [...open.keys()]) if (fault.kind !== 'rpc-wrong-count' && fault.kind !== 'replica-paused') await end(fault);
       while (open.size > 0) await clock.sleep(100);
       while (work.size > 0) await all();
+      await contract.settle(SETTLE_MS);
       for (const replica of replicas.values()) if (!replica.isAlive()) failures.push(`${replica.name} does not run`);
     },
     applied: () => applied,
@@ -339,6 +359,7 @@ export function injectFaults(
     met: () => met,
     foreign: () => onChain.foreign,
     lastTakenBackAt: () => takenBackAt,
+    contract: () => watch,
   };
 }
 

@@ -3,6 +3,7 @@ import { hasTakenBlocksBack, SLUG, type Evidence, type Invariant, type Violation
 import { cancelsHold, noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain, answersHold } from './orders.js';
 import { equityIsWhole } from './equity.js';
 import { levelsAreTheirOrders } from './levels.js';
+import { contractIsSettled, executedIsNeverRefused, nothingSignedUnchecked, onlyOpeningsWait } from './contract.js';
 import { streamsEqualJournal } from './streams.js';
 import {
   budgetsHold,
@@ -47,6 +48,10 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'the view equals the chain': viewEqualsChain,
   'the equity of an account is whole': equityIsWhole,
   'every level is listed under its order': levelsAreTheirOrders,
+  'what was executed is never called refused': executedIsNeverRefused,
+  'openings alone wait for unknown outcomes': onlyOpeningsWait,
+  'nothing is signed on an unchecked contract': nothingSignedUnchecked,
+  'a contract that is as before is used as before': contractIsSettled,
 };
 
 const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
