@@ -15,8 +15,8 @@ import {
   AROUND,
   aroundValues,
   LOOKS_FROM,
-  PLACE_ALONE,
-  PLACE_RELAYED,
+  placeAlone,
+  placeWithJob,
   placeValues,
   relayedValues,
   type AroundRow,
@@ -67,7 +67,7 @@ class RefusedLeg extends Error {
 
 /** One round trip under the trader's lock; more only for several orders, or where the operator has set rules. */
 export async function placeOrders(parts: PlaceParts, draft: Draft, others: readonly Draft[]): Promise<Placed> {
-  if (others.length === 0) return (await place(parts, placingOf(draft, PLACE_ALONE, {}))).placed;
+  if (others.length === 0) return (await place(parts, placingOf(draft, placeAlone(draft), {}))).placed;
   const all = async (trx: Knex.Transaction): Promise<Placed> => {
     const stored = await placeLeg(trx, draft, 0);
     return { kind: 'placed', stored, others: await placeOthers(trx, others) };
@@ -112,7 +112,7 @@ function singleOf({ legs: [only, ...others], record }: RelayedOrder): SingleOrde
 
 async function placeSingle(parts: PlaceParts, single: SingleOrder): Promise<PlacedOrder> {
   const { draft, request, record, continues } = single;
-  const { placed, job } = await place(parts, placingOf(draft, PLACE_RELAYED, relayedValues(single)));
+  const { placed, job } = await place(parts, placingOf(draft, placeWithJob(draft), relayedValues(single)));
   if (placed.kind !== 'placed') return { kind: 'refused', at: 0, why: placed };
   if (job === null) throw new Error('an order was placed without what sends it');
   const { stored } = placed;
@@ -210,7 +210,7 @@ async function storeRecord(
 }
 
 async function placeLeg(trx: Knex.Transaction, draft: Draft, at: number): Promise<KnownOrder> {
-  const placing = placingOf(draft, PLACE_ALONE, {});
+  const placing = placingOf(draft, placeAlone(draft), {});
   const { placed } = await outcomeOf(trx, placing, await placeLocked(askWithin(trx), placing, draft.guard ?? null));
   if (placed.kind !== 'placed') throw new RefusedLeg(at, placed);
   return placed.stored;

@@ -98,19 +98,12 @@ const DAY_OF_AGENT = `chain = ${chain} and agent = ${spender} and trader = ${spe
 /** So many reservations are added up with every order before they become part of the day's sum. */
 const BESIDE_SUM = 100;
 
-/** Read only where there is a cap. The trader's lock keeps two orders from reading the same figure. */
-const SPENT_BEFORE = `
+/** The trader's lock keeps two orders from reading the same figure. Rows that are locked are added up another time. */
+const CAPPED = {
+  parts: `, spent as (
     select coalesce((select usd from spend_sums where ${DAY_OF_AGENT}), 0) + coalesce(sum(case when held then usd else -usd end), 0) as usd,
       count(*) as beside
-    from spend_reservations where ${cap} is not null and ${DAY_OF_AGENT} and held <> in_sum`;
-
-/** Checks, daily spending, the order, its first event, its call data and its journal entry in one atomic statement. */
-const placing = (looks: string, condition: string, { parts, columns } = ALONE): string => `
-  with around as materialized (
-    select nextval('entity_ids') as id, ${looks} from ${LOOKS_FROM}
-  ), free as (
-    select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
-  ), spent as (${SPENT_BEFORE}
+    from spend_reservations where ${DAY_OF_AGENT} and held <> in_sum
   ), taken as (
     update spend_reservations set in_sum = held where chain = ${chain} and id = any(array(
       select id from spend_reservations where (select beside from spent) > ${BESIDE_SUM} and ${DAY_OF_AGENT} and held <> in_sum for update skip locked
@@ -119,8 +112,20 @@ const placing = (looks: string, condition: string, { parts, columns } = ALONE): 
     insert into spend_sums as known (chain, agent, trader, day, usd)
     select ${chain}, ${spender}, ${spentFor}, ${day}, sum(usd) from taken having count(*) > 0
     on conflict (chain, agent, trader, day) do update set usd = known.usd + excluded.usd
-  ), good as (
-    select id from free, spent where ${usd} is null or ${cap} is null or spent.usd + ${usd} <= ${cap}
+  )`,
+  source: `free, spent where spent.usd + ${usd} <= ${cap}`,
+};
+
+const UNCAPPED = { parts: '', source: 'free' };
+
+/** Checks, daily spending, the order, its first event, its call data and its journal entry in one atomic statement. */
+const placing = (looks: string, condition: string, { parts, columns }: typeof ALONE, spending: typeof UNCAPPED): string => `
+  with around as materialized (
+    select nextval('entity_ids') as id, ${looks} from ${LOOKS_FROM}
+  ), free as (
+    select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
+  )${spending.parts}, good as (
+    select id from ${spending.source}
   ), reserved as (
     insert into spend_reservations (chain, agent, trader, day, id, usd)
     select ${chain}, ${spender}, ${spentFor}, ${day}, id::text, ${usd} from good where ${usd} is not null
@@ -184,13 +189,19 @@ export interface PlaceStatements {
   readonly unruled: Statement;
 }
 
-const placements = (beside: typeof ALONE): PlaceStatements => ({
-  place: statement(placing(AROUND, 'true', beside)),
-  unruled: statement(placing(`${AROUND}, ${RULES_OF}`, 'rules is null', beside)),
+const placements = (beside: typeof ALONE, spending: typeof UNCAPPED): PlaceStatements => ({
+  place: statement(placing(AROUND, 'true', beside, spending)),
+  unruled: statement(placing(`${AROUND}, ${RULES_OF}`, 'rules is null', beside, spending)),
 });
 
-export const PLACE_ALONE = placements(ALONE);
-export const PLACE_RELAYED = placements(RELAYED);
+/** Nothing is summed up for an agent without a cap. */
+const byCap = (beside: typeof ALONE) => {
+  const [capped, uncapped] = [placements(beside, CAPPED), placements(beside, UNCAPPED)];
+  return ({ spend }: Draft): PlaceStatements => (spend?.capUsd ? capped : uncapped);
+};
+
+export const placeAlone = byCap(ALONE);
+export const placeWithJob = byCap(RELAYED);
 
 /** A relayed order of one request, without TP/SL of its own. */
 export interface SingleOrder {
