@@ -228,6 +228,8 @@ describe('a change that a lying gateway prepares is not signed', () => {
   let other: Position;
   let resting: Order;
   let second: Order;
+  /** An order for each kind of change: while one is prepared, another change of the same order is refused. */
+  const restingFor = new Map<string, Order>();
   const tradeIndexOf: Record<string, number> = {};
 
   /** Index on chain that a call of this name has. */
@@ -254,6 +256,8 @@ describe('a change that a lying gateway prepares is not signed', () => {
     await place({ market: 'ETH/USD', side: 'short', type: 'market', size: '0.5', leverage: '10' });
     resting = await place({ market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' });
     second = await place({ market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '49000' });
+    for (const kind of ['sl', 'price', 'size'])
+      restingFor.set(kind, await place({ market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' }));
     const { data } = await client.listPositions();
     const find = (market: string): Position => {
       const found = data.find((each) => each.market === market);
@@ -454,13 +458,15 @@ describe('a change that a lying gateway prepares is not signed', () => {
 
   it.each(changes)('of an order that %s', async (_what, reason, input, lie) => {
     gateway.lie = lie();
-    expect(await refusal(trader, () => trader.client.execute('updateOrder', { id: resting.id, ...input }))).toBe(reason);
+    const { id = '' } = restingFor.get(Object.keys(input)[0] ?? '') ?? {};
+    expect(await refusal(trader, () => trader.client.execute('updateOrder', { id, ...input }))).toBe(reason);
   });
 });
 
 describe('a lying gateway that says that nothing has to be done', () => {
   let trader: Lied;
   let resting: Order;
+  let third: Order;
   let level: Order;
   let position: Position;
   const nothing: Lie = ({ path }, reply) =>
@@ -476,6 +482,7 @@ describe('a lying gateway that says that nothing has to be done', () => {
     };
     await place({ market: 'BTC/USD', side: 'long', type: 'market', size: '0.02', leverage: '10' });
     resting = await place({ market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' });
+    third = await place({ market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' });
     const { data } = await client.listPositions();
     const [first] = data;
     if (first === undefined) throw new Error('there is no position');
@@ -490,7 +497,7 @@ describe('a lying gateway that says that nothing has to be done', () => {
       () => client.execute('cancelOrder', { id: resting.id }),
       () => client.execute('cancelOrder', { id: level.id }),
       () => client.execute('updateOrder', { id: resting.id, sl: '48000' }),
-      () => client.execute('updateOrder', { id: resting.id, price: '51000' }),
+      () => client.execute('updateOrder', { id: third.id, price: '51000' }),
       () => client.execute('updateOrder', { id: level.id, price: '57000' }),
       () => client.execute('updatePosition', { id: position.id, sl: '57000' }),
       () => client.execute('updatePosition', { id: position.id, leverage: '8' }),

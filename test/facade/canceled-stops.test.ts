@@ -67,9 +67,9 @@ describe('a stop that a close cancels', () => {
     );
     for (const size of sells) await send(bot, sell(size));
     const shown = await ended(bot, oid, () => socket.of<Shown[]>('orderUpdates').flat());
-    expect(shown.map(({ status, order: { sz, origSz } }) => [status, sz, origSz])).toEqual(
-      Array(3).fill(['reduceOnlyCanceled', left, '3.0']),
-    );
+    expect(shown.map(({ status, order: { origSz } }) => [status, origSz])).toEqual(Array(3).fill(['reduceOnlyCanceled', '3.0']));
+    // A trade may be smaller than its order by the contract's rounding, which shows as one lot.
+    for (const { order: own } of shown) expect(Math.abs(Number(own.sz) - Number(left))).toBeLessThan(0.000_11);
     await socket.close();
   });
 });

@@ -74,8 +74,9 @@ describe('the volume of a candle', () => {
     const before = await read();
     const { sz, time } = await trade(coin, pairIndex, at);
     const at_ = (list: readonly CandleAnswer[] | undefined) => list?.find(({ t, T }) => t <= time && time <= T);
-    // A candle that has just begun appears with its first price.
-    const after = await eventually(read, (lists) => lists.every((list) => at_(list) !== undefined));
+    const count = (list: readonly CandleAnswer[] | undefined): number => at_(list)?.n ?? 0;
+    // The tape shows a trade as soon as its log is read, the candles once it is stored.
+    const after = await eventually(read, (lists) => lists.every((list, nth) => count(list) > count(before[nth])));
     spans.forEach((_span, nth) => {
       const [was, is] = [at_(before[nth]), at_(after[nth])];
       expect((is?.n ?? 0) - (was?.n ?? 0)).toBe(1);
