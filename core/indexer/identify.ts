@@ -2,7 +2,7 @@ import { beingChecked, isOutdated, openDoubts, type ContractCheck } from '../dom
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { redactText } from '../observability/redact.js';
-import { ForeignChainError, type ChainFacts } from '../ports/chain.js';
+import { ForeignChainError, NoNodeError, type ChainFacts } from '../ports/chain.js';
 import type { ReadTrades } from '../ports/account-chain.js';
 import { referrersOf } from '../trading/order-variables.js';
 import { factNotes, missingNote } from './contract-notes.js';
@@ -101,7 +101,13 @@ async function findingsOf({ chain, feed }: Venue, { missing, collaterals }: Chai
   const functions = missing.map((name) => missingNote(name));
   // Without the functions that count there is nothing to compare.
   if (['pairsCount', 'groupsCount', 'feesCount'].some((name) => missing.includes(name))) return functions;
-  const { pairs, groups, fees, brokenEvents } = await chain.figures(since);
+  const figures = await chain.figures(since).catch((error: unknown) => {
+    if (error instanceof NoNodeError) throw error;
+    return null;
+  });
+  // Only openings wait for the operator then; without a finding nothing at all could be signed.
+  if (figures === null) return [...functions, 'the Diamond does not give the figures that are compared'];
+  const { pairs, groups, fees, brokenEvents } = figures;
   const events = brokenEvents.map((name) => `the Diamond logs ${name} in another form`);
   if (feed.status().configFrom !== 'backend') return [...functions, ...events];
   const config = feed.config();

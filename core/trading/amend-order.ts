@@ -9,7 +9,8 @@ import type { Order } from '../domain/order.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
-import type { Gateway, Venue } from '../gateway.js';
+import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
+import { requireCurrent } from '../indexer/identify.js';
 import { checkLevels, checkOpening, checkScope, requireTradable } from './prepare-order.js';
 import { moveLevel, removeLevel, restingLevel } from './change-level.js';
 import {
@@ -54,6 +55,10 @@ export async function amendOrder(
   if (planned === null) return nothing();
   requireTradable(venue, wanted);
   const intent = await withFlag(venue, known, planned);
+  if (intent.kind === 'replace') {
+    await requireCurrent(gateway, venue);
+    requireOpenings(venue);
+  }
   // The minimum collateral applies to new orders only; a resting order keeps its collateral.
   (intent.kind === 'replace' ? checkOpening : checkLevels)(wanted, caller.trader, intent);
   const takes = { collateral: wanted.collateral, amount: wanted.terms.collateralAmount - known.order.collateralAmount };

@@ -12,7 +12,8 @@ import { leverageAfter, leverageThatKeeps, predictIncrease, type IncreaseValues 
 import { collateralForBaseSize, collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { MAX_LEVERAGE } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
-import type { Gateway, Venue } from '../gateway.js';
+import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
+import { requireCurrent } from '../indexer/identify.js';
 import { fromNode } from '../ports/chain.js';
 import type { OpeningFacts, UpdateFees } from '../ports/simulation.js';
 import { maxLeverage, MIN_LEVERAGE, outOfRange, type ChangedPosition } from './change-leverage.js';
@@ -90,6 +91,8 @@ export async function prepareIncrease(
   request: IncreaseRequest,
 ): Promise<{ readonly position: Position; readonly checked: CheckedOrder }> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
+    await requireCurrent(gateway, venue);
+    requireOpenings(venue);
     requireOpenSession(venue, figures);
     const increase = planIncrease(venue, figures, request);
     checkIncreaseScope(caller, increase);

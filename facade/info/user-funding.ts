@@ -70,7 +70,8 @@ export async function userFunding(account: AccountContext, from: number, to: num
     const fills = await readFills(account, { from: next, to, limit: FILLS_OF_PAGE, newestFirst: false });
     payments.push(...fundingOf(account.venue, fills));
     const last = fills.at(-1)?.part.time;
-    if (last === undefined || fills.length < FILLS_OF_PAGE) break;
+    // A page may show fewer fills than it read: those of a second that was shown already, and those below a lot.
+    if (last === undefined) break;
     next = last + 1;
   }
   return payments.slice(0, MOST_PAYMENTS);

@@ -1,10 +1,10 @@
+import type { z } from 'zod';
 import { forDelegate } from '../../core/trading/prepare-transaction.js';
 import { createOrder } from '../../core/trading/create-order.js';
 import { quoteIncrease } from '../../core/trading/quote-increase.js';
 import { quoteOrder } from '../../core/trading/quote-order.js';
 import { venueOperation, type Operation } from '../operation.js';
 import {
-  changeOf,
   ClosePositionRequest,
   CreateOrderRequest,
   PreparedOrder,
@@ -22,11 +22,19 @@ import { getRelayProof } from '../../core/trading/get-proof.js';
 import { amendOrder, withdrawOrder } from '../../core/trading/amend-order.js';
 import { closePosition } from '../../core/trading/close-position.js';
 import { submitOrder } from '../../core/trading/submit-order.js';
-import { updatePosition } from '../../core/trading/update-position.js';
+import { updatePosition, type PositionChange } from '../../core/trading/update-position.js';
 import { waitForOrder } from '../../core/trading/wait-for-order.js';
 import { getOrder } from '../../core/account/list-orders.js';
 import type { ErrorCode } from '../../core/errors.js';
 import { Order, OrderPath } from '../wire/account.js';
+
+/** The schema has ensured that there is exactly one. */
+function changeOf({ sl, tp, leverage, collateral, increase, withdrawPnl }: z.output<typeof UpdatePositionRequest>): PositionChange {
+  if (increase !== undefined) return { increase };
+  if (withdrawPnl !== undefined) return { withdrawPnl };
+  if (leverage !== undefined) return { leverage };
+  return collateral === undefined ? { sl, tp } : { collateral };
+}
 
 export const orderOperations: readonly Operation[] = [
   venueOperation({

@@ -9,7 +9,6 @@ import type { Hex } from '../../core/types.js';
 import { RELAY_PURPOSES, RELAY_STATES } from '../../core/ports/stores/relay.js';
 import type { OrderRequest } from '../../core/trading/order-request.js';
 import type { PositionQuoteRequest } from '../../core/trading/quote-increase.js';
-import type { PositionChange } from '../../core/trading/update-position.js';
 
 /** Wire schemas of orders, as requested and as returned for signing. */
 
@@ -318,14 +317,6 @@ export const UpdatePositionRequest = z
       });
   })
   .meta({ id: 'UpdatePositionRequest' });
-
-/** The schema has ensured that there is exactly one. */
-export function changeOf({ sl, tp, leverage, collateral, increase, withdrawPnl }: z.output<typeof UpdatePositionRequest>): PositionChange {
-  if (increase !== undefined) return { increase };
-  if (withdrawPnl !== undefined) return { withdrawPnl };
-  if (leverage !== undefined) return { leverage };
-  return collateral === undefined ? { sl, tp } : { collateral };
-}
 
 export const PreparedPosition = z
   .object({

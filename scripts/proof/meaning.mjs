@@ -33,6 +33,9 @@ const CAUSES = {
   reclaim: { cancel: null },
 };
 
+/** What may be taken back without an action that names it: collateral of what timed out, and by a schedule resting orders. */
+const UNASKED = { reclaim: ['reclaim'], 'scheduled-cancel': ['withdraw', 'reclaim'] };
+
 /** `signed`: the action, the leverage signed for it, the proof, and what the reader expects. */
 export function checkCalls(calls, signed, check) {
   const { proof, action } = signed;
@@ -85,6 +88,8 @@ const MEANING = {
       amend: 'updateOpenOrder',
     };
     checkDue(action, proof, check);
+    const isCovered = (UNASKED[proof.purpose] ?? [intent.kind]).includes(intent.kind);
+    check(isCovered, `no signature covers it: a transaction for ${proof.purpose} that is to ${intent.kind}`);
     check(functionName === meant[intent.kind], `it calls ${functionName}, meant was to ${intent.kind}`);
     const target = intent.kind === 'reclaim' ? intent.requestIndex : intent.tradeIndex;
     check(args[0] === target, `it takes back ${args[0]}, meant was ${target}`);

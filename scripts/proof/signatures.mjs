@@ -90,13 +90,15 @@ export const isSame = (a, b) => String(a).toLowerCase() === String(b).toLowerCas
 /** The action of a body, after its signature and the approval of its signer. */
 export async function checkBody(body, trader, check) {
   const envelope = JSON.parse(body.envelope);
-  const hash = actionHash(body.form === 'canonical' ? canonicalAction(envelope.action) : envelope.action, envelope);
+  const action = body.form === 'canonical' ? canonicalAction(envelope.action) : envelope.action;
+  const hash = actionHash(action, envelope);
   check(hash === body.actionHash, 'the action hash is not that of the envelope');
   const signer = await recover(agentDigest(hash, body.network), envelope.signature);
   check(isSame(signer, body.signer), `the envelope is signed by ${signer}, not by the signer named`);
   check(body.nonce === String(envelope.nonce), 'the nonce is not that of the envelope');
   check(!envelope.vaultAddress, 'it acts for a vault, not for the trader');
-  return { envelope, approval: await checkApproval(body, trader, check) };
+  // Only what was hashed was signed: an envelope may hold more.
+  return { envelope: { ...envelope, action }, approval: await checkApproval(body, trader, check) };
 }
 
 /** The `approveAgent` that lets the signer act for the trader; null without one. The trader's own key needs none. */

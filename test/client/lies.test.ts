@@ -505,7 +505,7 @@ describe('a lying gateway that says that nothing has to be done', () => {
     ];
     for (const lie of lies) expect(await refusal(trader, lie)).toBe('CALLS');
     const opened = resting;
-    gateway.lie = (request, reply) =>
+    gateway.lie = (request) =>
       request.method === 'POST' && request.path.endsWith('/orders')
         ? { order: { ...opened, price: '49000', clientId: 'a' }, transaction: null }
         : null;

@@ -12,7 +12,7 @@ const Package = z.object({ version: z.string(), engines: z.object({ node: z.stri
 const { version, engines } = Package.parse(JSON.parse(readText('package.json')));
 
 /** The release line of Node that images are built on. */
-const LTS = 24;
+const LTS = 26;
 
 const wordsOf = (target: string, word: string): string[] =>
   allInstructions(stages, target).flatMap((instruction) => (instruction.word === word ? [instruction.text] : []));

@@ -184,6 +184,17 @@ const forgeries: readonly (readonly [string, string | RegExp, () => Proof | Prom
     }),
   ],
   [
+    'of a size that stands unsigned beside the signed one',
+    /it is larger than was signed/,
+    () => {
+      const envelope = JSON.parse(honest.envelope) as { action: { orders: Record<string, unknown>[] } };
+      Object.assign(envelope.action.orders[0] ?? {}, { sz: '10' });
+      const collateralAmount = openingIn(honest.data).trade.collateralAmount * 100n;
+      const proof = { ...honest, form: 'canonical', envelope: JSON.stringify(envelope) };
+      return sentAs(proof, { data: opening(honest, { collateralAmount }) });
+    },
+  ],
+  [
     'for another contract',
     /the contract of the chain 421614 is not 0x/,
     () => sentAs(honest, { to: '0x00000000000000000000000000000000000000aa' }),

@@ -4,7 +4,6 @@ import type {
   ChainTrade,
   OpenOrders,
   OpenTradesQuery,
-  PairMoment,
   TokenFunds,
   ReadTrade,
   ReadTrades,

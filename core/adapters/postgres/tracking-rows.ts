@@ -164,6 +164,21 @@ export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}
   ord int, event_key text, trader text, kind text, order_key text, order_id bigint, trade_index bigint, block_number bigint, log_index int,
   is_fill boolean, event text)`;
 
+export function grouped<Row extends { readonly event: string }, Key>(
+  found: readonly Row[],
+  keyOf: (row: Row, event: ChainEvent) => Key,
+): Map<Key, ChainEvent[]> {
+  const groups = new Map<Key, ChainEvent[]>();
+  for (const row of found) {
+    const event = readEvent(row.event);
+    const key = keyOf(row, event);
+    const group = groups.get(key);
+    if (group) group.push(event);
+    else groups.set(key, [event]);
+  }
+  return groups;
+}
+
 /** A key can move from one order to another in one transaction, so it is released first. */
 const RELEASE_KEYS = statement(`
   update orders set order_key = null from ${givenOrders(':rows')}

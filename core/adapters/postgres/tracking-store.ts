@@ -20,6 +20,7 @@ import {
   appending,
   checkpointRows,
   eventKey,
+  grouped,
   minuteRows,
   orderRefs,
   ownEventKey,
@@ -309,19 +310,4 @@ function takenBack(found: readonly OrphanRow[]): TakenBack {
     fills,
     events: events.sort((a, b) => comparePlaces(a.place, b.place)),
   };
-}
-
-function grouped<Row extends { readonly event: string }, Key>(
-  found: readonly Row[],
-  keyOf: (row: Row, event: ChainEvent) => Key,
-): Map<Key, ChainEvent[]> {
-  const groups = new Map<Key, ChainEvent[]>();
-  for (const row of found) {
-    const event = readEvent(row.event);
-    const key = keyOf(row, event);
-    const group = groups.get(key);
-    if (group) group.push(event);
-    else groups.set(key, [event]);
-  }
-  return groups;
 }

@@ -98,6 +98,7 @@ const BAD_LEVELS: ReadonlySet<string> = new Set(['TradeTpInvalid', 'TradeSlInval
 export function isOnlyAgainstOpening(error: unknown): boolean {
   if (error instanceof GuardrailError) return true;
   if (!isKnown(error)) return false;
+  if (error.code === 'NOT_READY') return (error.details as ErrorDetails<'NOT_READY'>).concerns === 'openings';
   if (error.code !== 'SIMULATION_REVERTED') return AGAINST_OPENINGS.has(error.code);
   return !BAD_LEVELS.has((error.details as ErrorDetails<'SIMULATION_REVERTED'>).errorName);
 }

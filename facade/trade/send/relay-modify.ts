@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
-import type { Gateway, Venue } from '../../../core/gateway.js';
+import { GatewayError } from '../../../core/errors.js';
+import { haltOfOpenings, type Gateway, type Venue } from '../../../core/gateway.js';
 import { indexOf, isCounterTrade, isReverted, overtakenBy } from '../../../core/trading/find-order.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
 import { changeChild } from './change-child.js';
@@ -85,6 +86,9 @@ export async function relayModify(
       ? replace(planExact(plan))
       : replaced;
   }
+  // Otherwise the old order would be canceled, and the new one could not be placed.
+  const halt = plan.translation.legs.some(({ role }) => role === 'open') ? haltOfOpenings(venue) : null;
+  if (halt !== null) return { kind: 'failed', error: new GatewayError('NOT_READY', { reason: halt, concerns: 'openings' }) };
   const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.instead.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };
   // A level is overwritten in place, so that the position is never without it.

@@ -88,6 +88,9 @@ describe('an order whose outcome is logged under another topic', () => {
 
     const refused = await agent.create(MARKET);
     expect([refusal(refused), refused.body['message']]).toEqual([[503, 'NOT_READY'], expect.stringContaining('no position is opened')]);
+    const position = String((await agent.position())['id']);
+    const enlarged = await agent.adjust(position, { increase: { size: '0.01' } });
+    expect([refusal(enlarged), enlarged.body['message']]).toEqual([[503, 'NOT_READY'], expect.stringContaining('no position is opened')]);
     const buy = orderOf({ a: 0, b: true, p: '63000', s: '0.02', r: false, t: { limit: { tif: 'Ioc' } } });
     const answer = await postExchange(
       sandbox.url,

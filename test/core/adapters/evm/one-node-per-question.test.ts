@@ -1,3 +1,5 @@
+import { getAbiItem, toFunctionSelector } from 'viem/utils';
+import { diamondAbi } from '../../../../core/adapters/evm/diamond-abi.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import { createViemChain } from '../../../../core/adapters/evm/viem-chain.js';
 import { chainBySlug } from '../../../../core/chains/chains.js';
@@ -15,6 +17,16 @@ const word = (number: number): string => `0x${number.toString(16).padStart(64, '
 const TOKENS = [1, 2, 3].map((number): Address => `0x${String(number).repeat(40)}`);
 const TRADER: Address = `0x${'a'.repeat(40)}`;
 
+/** The contract of these nodes has no fee tiers. */
+const FEE_TIERS = new Set(
+  (['getFeeTiersTraderInfo', 'getFeeTiers', 'getTraderFeeTiersEnrollment'] as const).map((name) =>
+    toFunctionSelector(getAbiItem({ abi: diamondAbi, name })),
+  ),
+);
+const REVERTED = { error: { code: 3, message: 'execution reverted' } };
+const isAboutFeeTiers = ([call]: readonly unknown[]): boolean =>
+  FEE_TIERS.has(((call as { readonly data?: string } | undefined)?.data ?? '').slice(0, 10) as `0x${string}`);
+
 /** Every amount is the node's own number, which shows who answered. */
 const provider =
   (own: number): Speak =>
@@ -23,7 +35,7 @@ const provider =
     if (method === 'eth_blockNumber') return { result: hex(1_000) };
     if (method === 'eth_getLogs') return { result: [] };
     if (method === 'eth_getBlockByNumber') return { result: block(params[0], own) };
-    return { result: word(own) };
+    return method === 'eth_call' && isAboutFeeTiers(params) ? REVERTED : { result: word(own) };
   };
 
 const block = (number: unknown, own: number): object => ({
