@@ -29,7 +29,7 @@ import type { ErrorCode } from '../../core/errors.js';
 import { Order, OrderPath } from '../wire/account.js';
 
 /** The schema has ensured that there is exactly one. */
-function changeOf({ sl, tp, leverage, collateral, increase, withdrawPnl }: z.output<typeof UpdatePositionRequest>): PositionChange {
+export function changeOf({ sl, tp, leverage, collateral, increase, withdrawPnl }: z.output<typeof UpdatePositionRequest>): PositionChange {
   if (increase !== undefined) return { increase };
   if (withdrawPnl !== undefined) return { withdrawPnl };
   if (leverage !== undefined) return { leverage };

@@ -1,3 +1,4 @@
+import { changeOf } from '../../native-api/operations/orders.js';
 import type { Request } from 'express';
 import type { z } from 'zod';
 import type { AgentCaller } from '../../core/access/caller.js';
@@ -14,7 +15,7 @@ import { amountOf } from '../../core/trading/withdraw-pnl.js';
 import { levelsWanted, type PositionChange } from '../../core/trading/update-position.js';
 import { OPERATIONS } from '../../native-api/operations/index.js';
 import { decodeInput } from '../../native-api/wire/codec.js';
-import { changeOf, type UpdatePositionRequest } from '../../native-api/wire/orders.js';
+import { type UpdatePositionRequest } from '../../native-api/wire/orders.js';
 import { goldenMarket, price, storedTrade, USDC, usdc } from '../core/domain/pricing/fixture.js';
 import { createManualClock } from '../harness/time/manual-clock.js';
 import type { Json } from '../harness/traders/agent-trader.js';
