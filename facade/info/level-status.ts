@@ -1,5 +1,5 @@
 import { baseSize, collateralOf } from '../../core/account/describe-order.js';
-import type { Executed } from '../../core/domain/chain-event.js';
+import { comparePlaces, type EventPlace, type Executed } from '../../core/domain/chain-event.js';
 import { toUnits } from '../../core/domain/decimal.js';
 import type { PositionState } from '../../core/domain/position.js';
 import { E8 } from '../../core/domain/pricing/units.js';
@@ -50,6 +50,7 @@ interface LevelState {
   readonly guard: KnownProtection;
   /** What closed its trade; absent if that is open, or the level ended before. */
   readonly closedBy?: string;
+  readonly closedIn?: EventPlace;
 }
 
 /** Each level as an order with its status, in the given order; null if its trade is unknown. */
@@ -102,7 +103,7 @@ function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel):
 function together(states: readonly LevelState[], record: ExchangeRecord | null): LevelState | null {
   const open = states.filter(({ status }) => status === 'open');
   const [first] = open;
-  if (first === undefined) return lastOf([...states].sort((a, b) => b.at - a.at || rankOf(a) - rankOf(b)));
+  if (first === undefined) return lastOf([...states].sort(newestFirst));
   const guards = open.map(({ guard }) => guard);
   const price = record === null ? undefined : firstHit(record, guards);
   const base = open.reduce((sum, { held }) => sum + held.base, 0n);
@@ -116,7 +117,9 @@ function lastOf([last, ...others]: readonly LevelState[]): LevelState | null {
   return { ...last, held: { ...last.held, base: beside.reduce((sum, { held }) => sum + held.base, last.held.base) } };
 }
 
-/** Times on chain are whole seconds: of ends in the same one a fill comes first. */
+/** Times on chain are whole seconds: of ends in the same one a fill comes first, then the close that is later on the chain. */
+const newestFirst = (a: LevelState, b: LevelState): number =>
+  b.at - a.at || rankOf(a) - rankOf(b) || (a.closedIn && b.closedIn ? comparePlaces(b.closedIn, a.closedIn) : 0);
 const rankOf = ({ status }: LevelState): number => (status === 'filled' ? 0 : 1);
 
 type GuardOf = Pick<NumberedLevel, 'isAwaited'> & { readonly guard: PastProtection };
@@ -146,7 +149,7 @@ function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: PastP
   // A level that was moved, removed or taken over before the position ended is canceled, as of then.
   if (terms[kind] !== price || takenOverAt !== null)
     return { guard, pairIndex: terms.pairIndex, held, status: 'canceled', at: takenOverAt ?? ends.get(levelAt(guard)) ?? seenAt };
-  return { guard, pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at, closedBy: by };
+  return { guard, pairIndex: terms.pairIndex, held, status: endOf(kind, action), at: place.at, closedBy: by, closedIn: place };
 }
 
 /** The status of a level when its position ends. */
