@@ -28,7 +28,7 @@ export interface JobCheckOptions {
 
 /** A job that passed. */
 interface Passed {
-  /** Of all that was checked: whoever changes a row must not profit from what was checked before. */
+  /** Of all that was checked: a changed row must be checked again. */
   readonly digest: string;
   /** The nonce under which it was first signed here. */
   readonly nonce: number | null;

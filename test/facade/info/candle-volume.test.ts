@@ -65,7 +65,7 @@ describe('the volume of a candle', () => {
   it.each([
     ['LINK', LINK, '14', 1],
     ['kPEPE', PEPE, '0.00001', 0],
-  ] as const)('of %s is what was traded in it, whoever traded, in every interval', async (coin, pairIndex, at, decimals) => {
+  ] as const)('of %s is what all traders of the contract traded in it, in every interval', async (coin, pairIndex, at, decimals) => {
     const spans = SNAPSHOT_INTERVALS.map((interval) => {
       const { start, next } = CANDLE_SHAPES[interval];
       return [interval, 2 * (next(start(Date.now())) - start(Date.now()))] as const;

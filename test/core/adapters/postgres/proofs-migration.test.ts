@@ -8,7 +8,7 @@ import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 const log = createRecordedLog();
 const [CHAIN, TRADER] = ['base', '0xt'] as const;
 
-it('0010: a leverage that was set before gets the last action that set it, and loses it where a release before sets another', async () => {
+it('0007: a leverage that was set before gets the last action that set it, and loses it where a release before sets another', async () => {
   const database = await createEmptyTestDatabase();
   const db = connectDatabase({ url: database.url, log });
   const at = MIGRATIONS.findIndex(({ name }) => name === '0007-proofs');
