@@ -170,14 +170,15 @@ const PERIODS = [
 
 /**
  * Of the account's value only the current one is known: past ones are not recorded. Profit is the realised profit of the period, at the end of
- * each day (UTC) with executions since the chain is followed, and now with the open profit.
+ * each day (UTC) with executions since the chain is followed, and now with the open profit,
+ * less what a close will settle: fees, and profit withdrawn before.
  */
 async function portfolio(context: InfoContext, trader: Address) {
   const { venue, accounts } = context;
   const now = venue.clock.now();
   const [state, totals] = await Promise.all([accounts.of(venue, trader), totalsSince(context, trader, 0)]);
   const value = formatUsd(accountValue(state));
-  const open = state.trades.reduce((sum, { pnlUsd, fundingUsd }) => sum + pnlUsd - fundingUsd, 0n);
+  const open = state.trades.reduce((sum, { pnlUsd, fundingUsd, realizedUsd }) => sum + pnlUsd - fundingUsd + realizedUsd, 0n);
   const shown = PERIODS.map(([name, lasts]) => {
     const within = totals.filter(({ day }) => (day + 1) * DAY_MS > now - lasts);
     const pnlHistory = pnlOf(venue, within, { now, open });

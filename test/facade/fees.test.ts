@@ -1,3 +1,5 @@
+import { lower } from '../../core/domain/interpret-executions.js';
+import { givenRules } from '../../core/domain/relay/guardrails.js';
 import { venueOf } from '../../core/gateway.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { diamondCall, price, usdc } from '../harness/diamond/diamond-calls.js';
@@ -87,6 +89,31 @@ const micro = (text: string): bigint => {
 };
 const shownCash = (fills: readonly Fill[]): bigint => fills.reduce((sum, { closedPnl, fee }) => sum + micro(closedPnl) - micro(fee), 0n);
 
+/** Millionths of a dollar: the newest profit of all time. */
+async function shownProfit(trader: ChainTrader): Promise<bigint> {
+  const periods = await info.ask<[string, { pnlHistory: [number, string][] }][]>('portfolio', { user: trader.account.address });
+  return micro(new Map(periods).get('allTime')?.pnlHistory.at(-1)?.[1] ?? '');
+}
+
+async function shownValue(trader: ChainTrader): Promise<bigint> {
+  const state = await info.ask<{ marginSummary: { accountValue: string } }>('clearinghouseState', { user: trader.account.address });
+  return micro(state.marginSummary.accountValue);
+}
+
+/** What the rule of the daily loss counts, from the day of the first fill on. */
+async function profitOfDay(trader: ChainTrader, fills: readonly Fill[]): Promise<bigint> {
+  const { gateway } = sandbox;
+  const venue = venueOf(gateway, CHAIN);
+  const question = {
+    given: givenRules(gateway.facade.rules, trader.account.address),
+    collaterals: new Map(venue.feed.config().collaterals.map((collateral) => [collateral.index, collateral])),
+    instead: null,
+    now: Math.min(...fills.map(({ time }) => time)),
+  };
+  const { facts } = await gateway.store.rules.rulesWithFacts(CHAIN, lower(trader.account.address), question, 'all');
+  return facts.dayPnlUsd / 10n ** 12n;
+}
+
 /** Pseudo-random whole numbers below a bound, repeatable by their seed. */
 function createDice(seed: number): (sides: number) => number {
   let state = seed;
@@ -152,7 +179,27 @@ describe('the fills of an account', () => {
     await end(trader, seed % 2 === 0);
     const fills = await fillsOf(trader);
     expect(fills.filter(({ dir }) => dir.startsWith('Close')).length).toBeGreaterThan(0);
-    expect(shownCash(fills)).toBe((await trader.usdc()) - before);
+    const moved = (await trader.usdc()) - before;
+    expect(shownCash(fills)).toBe(moved);
+    expect(await shownProfit(trader)).toBe(moved);
+    expect(await profitOfDay(trader, fills)).toBe(moved);
+  });
+
+  it('and a withdrawal of profit leave the profit of the account as it is', async () => {
+    const trader = await newTrader(chain, { usdc: '10000' });
+    await open(trader, { collateralAmount: usdc(1_000), leverage: 10_000 });
+    await jumpTo(3_100);
+    const [{ index } = { index: 0 }] = await trader.trades();
+    await call(trader, diamondCall('withdrawPositivePnl', [index, usdc(100)]));
+    expect(await trader.usdc()).toBe(usdc(9_100));
+    const fills = await fillsOf(trader);
+    // The opening fee is not paid before the trade is closed, but the account is worth less by it.
+    expect(await profitOfDay(trader, fills)).toBe(usdc(100));
+    expect(await shownProfit(trader)).toBe((await shownValue(trader)) - usdc(10_000));
+    await call(trader, diamondCall('closeTradeMarket', [index, price(3_100)]));
+    const closed = await fillsOf(trader);
+    expect(await profitOfDay(trader, closed)).toBe((await trader.usdc()) - usdc(10_000));
+    expect(await shownProfit(trader)).toBe((await trader.usdc()) - usdc(10_000));
   });
 
   it('charge a trade that is wiped out for no more than it had', async () => {

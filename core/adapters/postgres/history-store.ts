@@ -143,9 +143,14 @@ const FIRST_FILL = `
   select min(${AT})::text as at from chain_events where chain = :chain and trader = :trader and order_id = any(:ids::bigint[]) and is_fill and not orphaned`;
 const FILL_AT = `select ${AT}::text as at from chain_events where ${OWN_FILLS} and id = :id`;
 
+/** Withdrawn profit is missing in what the later close pays. Each half has an index of its own. */
 const NEWEST = `
-  select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
-  order by ${AT} desc, block_number desc, log_index desc limit ${NEWEST_FILLS}`;
+  (select event, ${AT} as at from chain_events where ${OWN_FILLS} and ${AT} > :after
+  order by ${AT} desc, block_number desc, log_index desc limit ${NEWEST_FILLS})
+  union all
+  (select event, ${AT} as at from chain_events
+  where chain = :chain and trader = :trader and kind = 'executed' and event ->> 'action' = 'withdraw' and not orphaned and ${AT} > :after
+  order by ${AT} desc limit ${NEWEST_FILLS})`;
 
 /** 1e8; 1 where the event has no collateral price. */
 const PRICE_USD = `coalesce((event -> 'collateralPriceUsd' ->> '$n')::numeric, 100000000)`;

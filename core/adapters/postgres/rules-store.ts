@@ -164,14 +164,15 @@ const INSTEAD = byCollateral(`
   from orders where chain = :chain and trader = :trader and is_live and order_key = cast(:instead as text)`);
 
 /**
- * The PnL of a close already includes its fees; fees of openings and leverage changes are separate. The range ends a day late for clocks
- * that are ahead: without an end the planner expects a third of all rows and scans them.
+ * The PnL of a close includes all fees of its trade, that of the opening too; profit withdrawn before lowers it. The range ends a day late
+ * for clocks that are ahead: without an end the planner expects a third of all rows and scans them.
  */
+const OF_DAY = `((event -> 'place' ->> 'at')::bigint) between cast(:day as bigint) and cast(:day as bigint) + ${2 * DAY_MS}`;
+const REALIZED = `select (event -> 'terms' ->> 'collateralIndex')::integer as collateral, ${units('event', 'netPnl')} as amount from chain_events`;
 const PNL = byCollateral(`
-  select (event -> 'terms' ->> 'collateralIndex')::integer as collateral, ${units('event', 'netPnl')}
-    - case when event ->> 'action' in ('open', 'increase', 'leverage') then ${units('event', 'fee')} else 0 end as amount
-  from chain_events where chain = :chain and trader = :trader and is_fill and not orphaned
-    and ((event -> 'place' ->> 'at')::bigint) between cast(:day as bigint) and cast(:day as bigint) + ${2 * DAY_MS}`);
+  ${REALIZED} where chain = :chain and trader = :trader and is_fill and not orphaned and ${OF_DAY}
+  union all
+  ${REALIZED} where chain = :chain and trader = :trader and kind = 'executed' and event ->> 'action' = 'withdraw' and not orphaned and ${OF_DAY}`);
 
 /** Newest first, at most as many as the limit. */
 const MINUTE = `(

@@ -65,7 +65,7 @@ export interface DayTotal {
   readonly collateralIndex: number;
   /** Traded volume, 1e18 USD. */
   readonly volumeUsd: bigint;
-  /** Collateral units after all fees. */
+  /** Collateral units after all fees, withdrawn profit included: what moved to the trader. A close settles the fees of its opening. */
   readonly netPnl: bigint;
 }
 
@@ -99,7 +99,7 @@ export interface HistoryStore {
   firstFillAt(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<number | null>;
   /** The time of a trader's fill by its id; null where there is none. */
   fillAt(chain: ChainSlug, trader: Address, id: bigint): Promise<number | null>;
-  /** Per day and collateral since a time; only the newest fills are counted. */
+  /** Per day and collateral since a time; only the newest fills and withdrawals of profit are counted. */
   totals(chain: ChainSlug, trader: Address, since: number): Promise<DayTotal[]>;
   /** Whether any order or position of the trader is stored. */
   isKnown(chain: ChainSlug, trader: Address): Promise<boolean>;

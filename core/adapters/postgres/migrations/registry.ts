@@ -5,6 +5,7 @@ import { marketMinutes } from './0004-market-minutes.js';
 import { contractChanges } from './0005-contract-changes.js';
 import { spendAndChanges } from './0006-spend-and-changes.js';
 import { proofs } from './0007-proofs.js';
+import { withdrawals } from './0008-withdrawals.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   contractChanges,
   spendAndChanges,
   proofs,
+  withdrawals,
 ];
