@@ -24,12 +24,11 @@ import {
   type OrderChanges,
 } from './order-request.js';
 import { describeUnfilled, findOrder, indexOf, isCounterTrade, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
-import type { KnownOrder } from '../ports/stores/orders.js';
+import type { KnownOrder, OrderChange } from '../ports/stores/orders.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { requireDelegate } from '../access/agent-status.js';
-import { checkMarket } from '../domain/agent.js';
+import { capExceeded, checkMarket, utcDay } from '../domain/agent.js';
 import { isOverdue } from './reclaim-time.js';
-import { reserveSpend } from '../access/spend.js';
 
 /**
  * Changes a resting order. The contract can change TP, SL and slippage in place. It keeps the collateral when the trigger price moves, so a new
@@ -65,10 +64,7 @@ export async function amendOrder(
   const attempt = prepareTransaction(gateway, venue, caller, { intent, takes: takes.amount > 0n ? takes : null });
   const write = await unlessOvertaken(venue, known, attempt);
   const order = orderWanted(known.order, wanted);
-  const { collateral } = wanted;
-  if (intent.kind === 'replace') await spendMore(gateway, venue, caller, { known, order, write, collateral });
-  // After the cap, because a change that the cap refuses must not be in the way of another one.
-  await noteChange(gateway, venue, { known, order, write, tradeIndex: intent.tradeIndex });
+  await noteChange(gateway, venue, caller, { known, order, write, tradeIndex: intent.tradeIndex, collateral: wanted.collateral });
   // Stored before the transaction is returned, so that the indexer links the new slot to the same order.
   if (intent.kind === 'replace') await gateway.store.orders.expectReplacement(venue.definition.slug, known.id, write.handedOut, order);
   return { order: describeUnfilled(venue, known, order), transaction: write.transaction };
@@ -79,17 +75,22 @@ interface Change {
   readonly order: Order;
   readonly write: PreparedWrite;
   readonly tradeIndex: number;
+  readonly collateral: Collateral;
 }
 
 /**
  * The transaction repeats what the client does not change. Of two that are prepared from the same order the one mined later would undo the
  * other, a stop loss included, so the second is refused until the first is mined or expires. The same change may be prepared again.
  */
-async function noteChange(gateway: Gateway, venue: Venue, { known, order, write, tradeIndex }: Change): Promise<void> {
+async function noteChange(gateway: Gateway, venue: Venue, caller: AgentCaller, made: Change): Promise<void> {
+  const { known, order, write, tradeIndex } = made;
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
-  const change = { id: known.id, tradeIndex, was: known.order, becomes: order, ...times };
+  const growth = growthOf(venue, caller, made);
+  const change = { id: known.id, tradeIndex, was: known.order, becomes: order, ...times, growth };
   const noted = await gateway.store.orders.prepareChange(venue.definition.slug, change);
   if (noted.kind === 'noted') return;
+  if (noted.kind === 'beyond-cap' && growth !== null && growth.capUsd !== null)
+    throw capExceeded(growth.capUsd, await gateway.store.spend.spent(growth.reservation), growth.reservation.usd);
   const { id, order: now } = await findOrder(gateway, venue, { trader: known.order.trader }, known.id.toString());
   throw new GatewayError('ORDER_NOT_MODIFIABLE', {
     id: id.toString(),
@@ -185,20 +186,15 @@ async function giveUp(gateway: Gateway, venue: Venue, caller: AgentCaller, known
 
 const USD_DECIMALS = 6;
 
-interface Growth {
-  readonly known: KnownOrder;
-  readonly order: Order;
-  readonly collateral: Collateral;
-  readonly write: Pick<PreparedWrite, 'transaction'>;
-}
-
 /**
  * The growth of a resting order counts against the agent's daily cap, atomically with the check. Preparing the same growth again counts once.
  * It is released when its transaction expires unsent, or with the order; if the transaction is mined after all, it counts again.
  */
-async function spendMore(gateway: Gateway, venue: Venue, caller: AgentCaller, { known, order, collateral, write }: Growth): Promise<void> {
+function growthOf(venue: Venue, { agent, trader, scope }: AgentCaller, { known, order, collateral, write }: Change): OrderChange['growth'] {
   const growth = order.sizeCollateral - known.order.sizeCollateral;
-  if (growth <= 0n) return;
+  if (growth <= 0n) return null;
   const usd = round(decimal(collateralToUsd(growth, collateral), 18), USD_DECIMALS, 'up');
-  await reserveSpend(gateway, venue, caller, { id: `${known.id}/${order.sizeCollateral}`, usd, expiresAt: write.transaction.expiresAt });
+  const account = { chain: venue.definition.slug, agent, trader, day: utcDay(venue.clock.now()) };
+  const { expiresAt } = write.transaction;
+  return { reservation: { ...account, id: `${known.id}/${order.sizeCollateral}`, usd, expiresAt }, capUsd: scope.dailySpendCapUsd };
 }

@@ -1,3 +1,5 @@
+import { formatDecimal } from '../../core/domain/decimal.js';
+import { utcDay } from '../../core/domain/agent.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { done, newAgentTrader, prepared, refusal, type AgentTrader, type Json } from '../harness/traders/agent-trader.js';
 import { lowerOf } from '../harness/diamond/chain-checker.js';
@@ -55,6 +57,25 @@ describe('two changes of a resting order', () => {
     await agent.reaches(id, 'canceled');
   });
 
+  it('of which the second grows and is refused: its growth counts nothing against the cap', async () => {
+    const id = await resting();
+    const { slug } = chain.definition;
+    const [trader, spender] = [lowerOf(agent.trader), agent.wallet.address.toLowerCase() as `0x${string}`];
+    const spent = async (): Promise<number> =>
+      Number(formatDecimal(await sandbox.gateway.store.spend.spent({ chain: slug, agent: spender, trader, day: utcDay(Date.now()) })));
+    const before = await spent();
+    expect((await agent.update(id, { sl: '47000' })).status).toBe(200);
+    expect(refusal(await agent.update(id, { size: '0.03' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    expect(await spent()).toBe(before);
+    const other = await resting();
+    expect((await agent.update(other, { size: '0.03' })).status).toBe(200);
+    const grown = await spent();
+    expect(grown - before).toBeCloseTo(1_500, -2);
+    // The same growth with another stop: refused, and what the first one reserved stays.
+    expect(refusal(await agent.update(other, { size: '0.03', sl: '47000' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    expect(await spent()).toBe(grown);
+  });
+
   it('are both prepared when the first was not sent in time', async () => {
     const id = await resting();
     const first = prepared(await agent.update(id, { sl: '47000' }));
@@ -62,7 +83,7 @@ describe('two changes of a resting order', () => {
     const known = await sandbox.gateway.store.orders.find(slug, lowerOf(agent.trader), BigInt(id));
     if (known?.orderKey == null) throw new Error('the order is not known');
     const { order, orderKey } = known;
-    const change = { id: BigInt(id), tradeIndex: Number(orderKey.split(':')[1]), was: order, becomes: { ...order, tp: 1n } };
+    const change = { id: BigInt(id), tradeIndex: Number(orderKey.split(':')[1]), was: order, becomes: { ...order, tp: 1n }, growth: null };
     const noted = (now: number) => sandbox.gateway.store.orders.prepareChange(slug, { ...change, now, expiresAt: now + 1 });
     expect(await noted(first.expiresAt - 1)).toEqual({ kind: 'prepared', until: first.expiresAt });
     expect(await noted(first.expiresAt)).toEqual({ kind: 'noted' });

@@ -1,13 +1,14 @@
 import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
-import type { KnownOrder, OrderHistory, OrdersStore, UnminedOpening } from '../../ports/stores/orders.js';
+import type { ChangeNoted, KnownOrder, OrderChange, OrderHistory, OrdersStore, UnminedOpening } from '../../ports/stores/orders.js';
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import type { Order } from '../../domain/order.js';
 import { PREPARE_CHANGE } from './exchange-sql.js';
-import { amendLock, ask, askAll, encodeExact, inSteps, inTransaction, lock, statement } from './statement.js';
+import { amendLock, ask, askWithin, encodeExact, inSteps, inTransaction, lock, statement } from './statement.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
 import { knownByClientId, knownOrders, orRefused, placeOrders, type PlaceParts } from './place-order.js';
+import { createSpendStore } from './spend-store.js';
 import { keepTag, lockOrders, moveOrders, recordHashes, renewOrder, timesHappened, type LockedOrder } from './move-order.js';
 import { readEvent } from './tracking-rows.js';
 
@@ -80,16 +81,18 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
         `trader = :trader and is_live and status in ('pending', 'timed_out') and state->>'tradeIndex' = :tradeIndex order by id`,
         { trader, tradeIndex: tradeIndex.toString() },
       ),
-    async prepareChange(chain, { id, tradeIndex, was, becomes, now: at, expiresAt }) {
-      const { trader } = was;
-      const subject = { chain, trader, tradeIndex };
-      const values = { ...subject, id, was: termsOf(was), becomes: termsOf(becomes), now: at, expiresAt };
-      const [noted] = await askAll(db, [lock(amendLock(chain, trader, tradeIndex)), { asked: PREPARE_CHANGE, values }]);
-      if (noted !== undefined) return { kind: 'noted' };
-      const given = await db('prepared_changes')
-        .where({ chain, trader, trade_index: tradeIndex, order_id: id })
-        .first<{ expires_at: bigint } | undefined>('expires_at');
-      return given && given.expires_at > at ? { kind: 'prepared', until: Number(given.expires_at) } : { kind: 'changing' };
+    async prepareChange(chain, change) {
+      try {
+        return await inTransaction(db, async (trx): Promise<ChangeNoted> => {
+          const { growth } = change;
+          if (growth && !(await createSpendStore(trx).reserve(growth.reservation, growth.capUsd))) return { kind: 'beyond-cap' };
+          await noteChange(trx, chain, change);
+          return { kind: 'noted' };
+        });
+      } catch (error) {
+        if (error instanceof OtherChange) return whyNotNoted(db, chain, change);
+        throw error;
+      }
     },
     expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
     async recordHash(chain, id, hash, at) {
@@ -129,6 +132,27 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
       ),
     timeline: (chain, trader, id) => history(db, chain, trader, id),
   };
+}
+
+/** Another change is in the way: the transaction with the reservation of this one is rolled back. */
+class OtherChange extends Error {}
+
+async function noteChange(
+  trx: Knex.Transaction,
+  chain: ChainSlug,
+  { id, tradeIndex, was, becomes, now: at, expiresAt }: OrderChange,
+): Promise<void> {
+  const { trader } = was;
+  const values = { chain, trader, tradeIndex, id, was: termsOf(was), becomes: termsOf(becomes), now: at, expiresAt };
+  const noted = await askWithin(trx)(lock(amendLock(chain, trader, tradeIndex)), { asked: PREPARE_CHANGE, values });
+  if (noted.length === 0) throw new OtherChange(`order ${id} is being changed`);
+}
+
+async function whyNotNoted(db: Knex, chain: ChainSlug, { id, tradeIndex, was, now: at }: OrderChange): Promise<ChangeNoted> {
+  const given = await db('prepared_changes')
+    .where({ chain, trader: was.trader, trade_index: tradeIndex, order_id: id })
+    .first<{ expires_at: bigint } | undefined>('expires_at');
+  return given && given.expires_at > at ? { kind: 'prepared', until: Number(given.expires_at) } : { kind: 'changing' };
 }
 
 /** What a change of a resting order repeats. */

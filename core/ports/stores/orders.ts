@@ -106,10 +106,13 @@ export interface OrderChange {
   readonly becomes: Order;
   readonly now: number;
   readonly expiresAt: number;
+  /** What its growth counts against the agent's cap; null where it does not grow. */
+  readonly growth: { readonly reservation: Reservation; readonly capUsd: Decimal | null } | null;
 }
 
 export type ChangeNoted =
   | { readonly kind: 'noted' }
+  | { readonly kind: 'beyond-cap' }
   /** Another change was given to an agent and may be sent until then. */
   | { readonly kind: 'prepared'; readonly until: number }
   /** Another change is with the relayer, or the order is no longer as it was read. */
@@ -130,7 +133,7 @@ export interface OrdersStore {
   findByKey(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<KnownOrder | null>;
   /** The trader's orders that wait for the oracle and concern this trade, oldest first. */
   pendingOnTrade(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<KnownOrder[]>;
-  /** Notes that this change is about to be given to an agent; not while another one is in the way. */
+  /** Notes that this change is about to be given to an agent and reserves its growth: both, or neither while another one is in the way. */
   prepareChange(chain: ChainSlug, change: OrderChange): Promise<ChangeNoted>;
   /** A replacement of a resting order was prepared: its new index belongs to the same order. */
   expectReplacement(chain: ChainSlug, id: bigint, transaction: HandedOut, order: Order): Promise<void>;

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
-import type { AgentCaller } from '../../../core/access/caller.js';
-import { releaseSpend, reserveSpend, restoreSpend } from '../../../core/access/spend.js';
 import type { Reservation } from '../../../core/ports/stores/orders.js';
 import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
-import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { Address } from '../../../core/types.js';
-import { createManualClock } from '../../harness/time/manual-clock.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 let replicas: Replicas;
@@ -186,41 +182,5 @@ describe('a daily spend cap', () => {
       }),
       { numRuns: 25 },
     );
-  });
-});
-
-describe('an agent that spends', () => {
-  const clock = createManualClock(Date.UTC(2026, 5, 30, 23, 59, 59, 999));
-  const venue = { definition: { slug: 'base' }, clock } as unknown as Venue;
-  const gateway = (): Gateway => ({ store: stores[0] }) as unknown as Gateway;
-  const caller = (agent: Address, cap: string | null): AgentCaller => ({
-    via: 'agent',
-    trader: TRADER,
-    agent,
-    sender: agent,
-    mode: 'self',
-    scope: { markets: 'all', maxLeverage: null, dailySpendCapUsd: cap === null ? null : usd(cap), expiresAt: null, permissions: 'trade' },
-  });
-
-  it('receives the figures when it would pass its cap, and has a new allowance at midnight UTC', async () => {
-    const spender = caller(newAgent(), '100');
-    const id = fresh();
-    await reserveSpend(gateway(), venue, spender, { id, usd: usd('99.5') });
-    await expect(reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('0.51') })).rejects.toMatchObject({
-      code: 'SCOPE_SPEND_CAP_EXCEEDED',
-      details: { requestedUsd: '0.51', spentUsd: '99.5', capUsd: '100' },
-    });
-    clock.advance(1);
-    await reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('100') });
-    expect(await releaseSpend(gateway(), venue, id)).toBe(true);
-    await expect(reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('0.01') })).rejects.toMatchObject({
-      details: { spentUsd: '100' },
-    });
-    expect(await restoreSpend(gateway(), venue, id)).toBe(true);
-  });
-
-  it('without a cap is counted and never stopped', async () => {
-    const spender = caller(newAgent(), null);
-    for (let n = 0; n < 3; n += 1) await reserveSpend(gateway(), venue, spender, { id: fresh(), usd: usd('1000000') });
   });
 });
