@@ -6,6 +6,7 @@ import { collateralToUsd, entryBase, positionSizeCollateral } from '../../core/d
 import { maximum, minimum } from '../../core/domain/pricing/units.js';
 import type { LeverageSetting } from '../../core/ports/stores/exchange.js';
 import type { UnminedOpening } from '../../core/ports/stores/orders.js';
+import { GatewayError } from '../../core/errors.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import { type Collateral, referenceCollateral } from '../../core/domain/market.js';
 import type { Address, BlockHead } from '../../core/types.js';
@@ -97,7 +98,10 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
   // At the contract's prices of this block, as trades are: otherwise an opening would move the sum.
   const usdOf = (units: bigint, collateral: Collateral): bigint =>
     collateralToUsd(units, { ...collateral, priceUsd: whole.pricesUsd.get(collateral.index) ?? collateral.priceUsd });
-  const { balance, allowance } = whole.tokens[0] ?? { balance: 0n, allowance: 0n };
+  const [funds] = whole.tokens;
+  // A client takes a wallet of 0 for a loss.
+  if (paid !== null && !funds) throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: `token ${paid.symbol}` });
+  const { balance, allowance } = funds ?? { balance: 0n, allowance: 0n };
   const waiting = (unmined?.openings ?? []).filter(({ minedBlock }) => minedBlock === null || minedBlock > block.number);
   return {
     open: wholeTrades(venue, trader, { read: whole, known }),

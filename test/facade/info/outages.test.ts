@@ -1,3 +1,6 @@
+import { lower } from '../../../core/domain/interpret-executions.js';
+import { venueOf } from '../../../core/gateway.js';
+import { readAccount } from '../../../facade/info/account-state.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader } from '../../harness/traders/chain-trader.js';
 import { eventually } from '../../harness/time/eventually.js';
@@ -42,6 +45,14 @@ describe('the info handler', () => {
       () => send({ type: 'clearinghouseState', user: account.address }),
       ({ status }) => status === 200,
     );
+  });
+
+  it('refuses the figures of an account whose token cannot be read, rather than show an empty wallet', async () => {
+    const { account } = await newTrader(chain);
+    const venue = venueOf(sandbox.gateway, chain.definition.slug);
+    const wholeAccount: typeof venue.chain.wholeAccount = async (query) => ({ ...(await venue.chain.wholeAccount(query)), tokens: [null] });
+    const reading = readAccount(sandbox.gateway, { ...venue, chain: { ...venue.chain, wholeAccount } }, lower(account.address));
+    await expect(reading).rejects.toMatchObject({ code: 'UPSTREAM_UNAVAILABLE', details: { upstream: 'token USDC' } });
   });
 
   it('offers no mid and no book while the price stream is silent, but every market stays listed', async () => {
