@@ -5,10 +5,11 @@ import type { LaneProblems } from './lane-problems.js';
 import { firstFees } from './fees.js';
 import type { JobCheck } from './job-check.js';
 import type { LaneOptions } from './lane-options.js';
-import { stopForForeign } from './foreign-transactions.js';
+import { compareWithChain, isUncompared, stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
 import type { Clock } from '../core/ports/clock.js';
+import type { RelayNode } from '../core/ports/relayer.js';
 import { NO_OP_GAS, type Signer } from './signer.js';
 
 export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
@@ -72,6 +73,9 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   const memory: ReceiptMemory = { doubts: new Map(), isOneBranch: false };
   const nextOfOurs = async (): Promise<number> => (await store.lane(slug, wallet.address)).nextNonce ?? 0;
   const count = createChainCount({ clock, doubtMs: settings.doubtMs, nextOfOurs });
+  const startedAt = clock.now();
+  /** The lane has its row: the wallet's earlier transactions are no gap. */
+  let hasBegun = false;
   /** The node's last count, accepted or not. */
   let chainNonce: number | null = null;
   /** True after one complete check: before it the free nonces are not known. */
@@ -116,12 +120,13 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   /** Receipts come first, because mined jobs need nothing more; then nonce gaps, which block all later nonces. */
   async function checkChain(open: readonly RelayJob[], begun: ReadonlySet<bigint> = new Set()): Promise<void> {
     const withNonce = open.filter(({ nonce }) => nonce !== null);
-    const { nonce, balance } = await node.account(wallet.address);
+    const { nonce, pending, balance } = await node.account(wallet.address);
     chainNonce = nonce;
     const { doubtMs } = settings;
     await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, withNonce, nonce);
     await budget.refresh(balance, withNonce);
-    const oddity = await alignNonces(nonce, withNonce, begun);
+    const oddity = await alignNonces({ nonce, pending }, withNonce, begun);
+    await compareWithChain({ ...options, slug, wallet: wallet.address }, open.filter(isUncompared));
     hasChecked = true;
     if (oddity === null) problems.clear('nonce');
     else problems.report('nonce', oddity);
@@ -132,15 +137,25 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   }
 
   /** Aligns the lane's nonces with the chain; returns what prevents it, as a clause for people. */
-  async function alignNonces(nonce: number, withNonce: readonly RelayJob[], begun: ReadonlySet<bigint>): Promise<string | null> {
-    const { strangers, isDoubted } = await count.hear(nonce, withNonce.at(-1)?.nonce ?? -1);
+  async function alignNonces(counted: Counted, withNonce: readonly RelayJob[], begun: ReadonlySet<bigint>): Promise<string | null> {
+    const { nonce } = counted;
+    const { strangers, isDoubted } = await count.hear(counted, withNonce.at(-1)?.nonce ?? -1);
     if (isDoubted) return `its node counts ${strangers} transactions of its wallet that were not sent from here`;
     // Before the count is believed: if this fails, the next check does it again.
-    if (strangers > 0) await stopForForeign({ ...options, slug, wallet: wallet.address }, strangers, begun);
-    count.believe(nonce);
+    if (strangers > 0)
+      await stopForForeign({ ...options, slug, wallet: wallet.address }, { count: strangers, begun, ...(await firstJobs()) });
+    if (!hasBegun) await store.beginLane(slug, wallet.address, nonce);
+    hasBegun = true;
+    count.believe(counted, strangers);
     if (withNonce.length > 0) return fillHoles(withNonce, nonce);
     await nonceMutex(() => store.resetLane(slug, wallet.address, nonce));
     return null;
+  }
+
+  /** A database that does not know the wallet may be a new one, or a copy: what was in it before the start may have been sent. */
+  async function firstJobs(): Promise<{ readonly queuedBefore?: number }> {
+    const isNew = !hasBegun && (await store.lane(slug, wallet.address)).nextNonce === null;
+    return isNew ? { queuedBefore: startedAt } : {};
   }
 
   async function fillHoles(withNonce: readonly RelayJob[], from: number): Promise<string | null> {
@@ -201,13 +216,19 @@ interface ChainCountOptions {
   readonly nextOfOurs: () => Promise<number>;
 }
 
+/** The wallet's next nonce at the latest block, and after what waits for a block. */
+type Counted = Pick<Awaited<ReturnType<RelayNode['account']>>, 'nonce' | 'pending'>;
+
 /** Decides how far to trust a node's transaction count of a wallet: each nonce skipped by mistake must be paid for with a no-op. */
 interface ChainCount {
   /** The next nonce, by the last accepted count. */
   believed(): number;
-  /** How many transactions of a count were not sent by the gateway, and whether it waits to be confirmed. `highest` is the highest open nonce. */
-  hear(counted: number, highest: number): Promise<{ readonly strangers: number; readonly isDoubted: boolean }>;
-  believe(counted: number): void;
+  /**
+   * How many transactions of a count were not sent by the gateway, and whether it waits to be confirmed. `highest` is the highest open nonce.
+   * Those that wait for a block count too: only the wallet's key makes them, so a node that shows them is believed as about mined ones.
+   */
+  hear(counted: Counted, highest: number): Promise<{ readonly strangers: number; readonly isDoubted: boolean }>;
+  believe(counted: Counted, strangers: number): void;
   forget(): void;
 }
 
@@ -217,11 +238,13 @@ const MAX_FOREIGN_AT_ONCE = 5;
 /** A larger number of foreign transactions is accepted once the node has reported it for `doubtMs`. */
 function createChainCount({ clock, doubtMs, nextOfOurs }: ChainCountOptions): ChainCount {
   let believed: number | null = null;
+  /** Foreign transactions below this were answered already, though they may never be mined. */
+  let noticed = 0;
   let doubt: { readonly counted: number; readonly since: number } | null = null;
 
   /** Queries the store only if the count exceeds both the last accepted one and the open nonces. */
   async function foreignCount(counted: number, highest: number): Promise<number> {
-    if (counted <= Math.max(believed ?? 0, highest + 1)) return 0;
+    if (counted <= Math.max(believed ?? 0, noticed, highest + 1)) return 0;
     return counted - (await nextOfOurs());
   }
 
@@ -232,15 +255,16 @@ function createChainCount({ clock, doubtMs, nextOfOurs }: ChainCountOptions): Ch
 
   return {
     believed: () => believed ?? 0,
-    async hear(counted, highest) {
-      const strangers = await foreignCount(counted, highest);
-      return { strangers, isDoubted: strangers > MAX_FOREIGN_AT_ONCE && isDoubted(counted) };
+    async hear({ pending }, highest) {
+      const strangers = await foreignCount(pending, highest);
+      return { strangers, isDoubted: strangers > MAX_FOREIGN_AT_ONCE && isDoubted(pending) };
     },
-    believe(counted) {
-      [believed, doubt] = [counted, null];
+    believe({ nonce, pending }, strangers) {
+      [believed, doubt] = [nonce, null];
+      if (strangers > 0) noticed = Math.max(noticed, pending);
     },
     forget() {
-      [believed, doubt] = [null, null];
+      [believed, doubt, noticed] = [null, null, 0];
     },
   };
 }

@@ -1,51 +1,89 @@
 import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
-import type { Refusal, RelayJob, RelayStore } from '../core/ports/stores/relay.js';
+import type { Standing } from '../core/ports/relayer.js';
+import type { RelayJob, RelayStore } from '../core/ports/stores/relay.js';
 import type { Address } from '../core/types.js';
 import { opensRisk } from './policy.js';
 
 export interface ForeignTransactionsOptions {
   readonly slug: ChainSlug;
   readonly wallet: Address;
-  readonly store: Pick<RelayStore, 'open' | 'refuse' | 'giveUpCall' | 'lane'>;
+  readonly store: Pick<RelayStore, 'open' | 'refuse' | 'giveUpCall' | 'noteQueued'>;
   readonly log: Logger;
   readonly onRefused: (job: RelayJob) => Promise<void>;
   readonly onStep: (job: RelayJob) => void;
-  /** Those of these jobs whose order or trade is on chain as they expect it; absent: all. */
-  readonly standing?: ((jobs: readonly RelayJob[]) => Promise<readonly RelayJob[]>) | undefined;
+  /** Whether the chain still has what these jobs close, cancel or change; absent: it has all. */
+  readonly standing?: ((jobs: readonly RelayJob[]) => Promise<ReadonlyMap<bigint, Standing>>) | undefined;
   /** Raises the alert. */
   readonly onForeign?: ((wallet: Address, transactions: number) => Promise<void>) | undefined;
 }
 
+export interface ForeignTransactions {
+  readonly count: number;
+  /** Jobs that are being started. */
+  readonly begun: ReadonlySet<bigint>;
+  /** Only jobs queued before this are in doubt: for a wallet that this database did not know, those from before the start; absent: all. */
+  readonly queuedBefore?: number | undefined;
+}
+
 /**
- * The wallet has transactions on chain that are not stored, as after a backup was put back or commits were lost. What waits may be among
- * them: an opening would then be sent twice, so none is; a close or a cancel is left only if the chain shows what it is about. Jobs with an
- * attempt keep their nonce, under which they are mined at most once.
+ * The wallet sent transactions that are not stored, as after a backup was put back or commits were lost. What waits may be among them: an
+ * opening would then be sent twice, so none is; a close or a cancel is left only if the chain shows what it is about. Jobs with an attempt
+ * keep their nonce, under which they are mined at most once.
  */
-export async function stopForForeign(options: ForeignTransactionsOptions, strangers: number, begun: ReadonlySet<bigint>): Promise<void> {
-  const { slug, wallet, store, log, onRefused, onStep, standing, onForeign } = options;
+export async function stopForForeign(
+  options: ForeignTransactionsOptions,
+  { count, begun, queuedBefore }: ForeignTransactions,
+): Promise<void> {
+  const { slug, wallet, store, log, onForeign } = options;
   const waiting = (await store.open(slug, wallet)).filter(
-    (job) => job.attempts.length === 0 && job.purpose !== 'no-op' && !begun.has(job.id),
+    (job) => job.attempts.length === 0 && job.purpose !== 'no-op' && !begun.has(job.id) && job.createdAt < (queuedBefore ?? Infinity),
   );
   // A wallet that was used before it was ours, and never here.
-  if (waiting.length === 0 && (await store.lane(slug, wallet)).nextNonce === null) return;
-  log.error('relay.foreign-transactions', { wallet, transactions: strangers });
-  await onForeign?.(wallet, strangers);
-  const others = waiting.filter((job) => !opensRisk(job));
-  const left = new Set((standing && others.length > 0 ? await standing(others) : others).map(({ id }) => id));
-  for (const job of waiting) {
-    if (left.has(job.id)) continue;
-    const refusal = refusalFor(job, strangers);
-    const ended = (await store.refuse(slug, job.id, refusal)) ?? (await store.giveUpCall(slug, job.id, refusal));
-    if (ended === null) continue;
-    log.warn('relay.refused', { job: job.id, ...refusal });
-    await onRefused(ended);
-    onStep(ended);
+  if (waiting.length === 0 && queuedBefore !== undefined) return;
+  log.error('relay.foreign-transactions', { wallet, transactions: count });
+  await onForeign?.(wallet, count);
+  // Without asking the chain, which may not answer.
+  for (const job of waiting.filter(opensRisk)) await end(options, job, 'this order may be one of them');
+  await compareWithChain(
+    options,
+    waiting.filter((job) => !opensRisk(job)),
+  );
+}
+
+/** Closes and cancels that could not be compared with the chain wait until they are: none is sent unseen. */
+export async function compareWithChain(options: ForeignTransactionsOptions, jobs: readonly RelayJob[]): Promise<void> {
+  if (jobs.length === 0) return;
+  const { slug, store } = options;
+  const known = await standingOf(options, jobs);
+  for (const job of jobs) {
+    const standing = known.get(job.id) ?? 'unknown';
+    if (standing === 'gone') await end(options, job, 'what this was to change is not on chain as it was');
+    else if (standing === 'stands') await (isUncompared(job) && store.noteQueued(slug, job.id, null));
+    // One that has its nonce would keep the later ones waiting.
+    else if ((await store.noteQueued(slug, job.id, UNCOMPARED)) === null) await end(options, job, 'what this is to change cannot be read');
   }
 }
 
-function refusalFor(job: RelayJob, strangers: number): Refusal {
-  const found = `the relayer's wallet has ${strangers} transactions on chain that its database does not know`;
-  const why = opensRisk(job) ? 'and this order may be one of them' : 'and what this was to change is not on chain as it was';
-  return { reason: 'foreign-transactions', note: `${found}, ${why}` };
+/** Kept with the job, so that the next owner of the lane does not send it either. */
+export const isUncompared = ({ state, note }: Pick<RelayJob, 'state' | 'note'>): boolean => state === 'queued' && note === UNCOMPARED;
+
+const FOUND = "the relayer's wallet sent transactions that its database does not know";
+const UNCOMPARED = `${FOUND}, and what this is to change cannot be read from the chain yet`;
+
+async function standingOf({ wallet, log, standing }: ForeignTransactionsOptions, jobs: readonly RelayJob[]) {
+  if (standing === undefined) return new Map(jobs.map(({ id }) => [id, 'stands'] as const));
+  return standing(jobs).catch((error: unknown) => {
+    log.warn('relay.not-compared', { wallet, jobs: jobs.length, error });
+    return new Map<bigint, Standing>();
+  });
+}
+
+async function end({ slug, store, log, onRefused, onStep }: ForeignTransactionsOptions, job: RelayJob, why: string): Promise<void> {
+  const refusal = { reason: 'foreign-transactions', note: `${FOUND}, and ${why}` } as const;
+  const ended = (await store.refuse(slug, job.id, refusal)) ?? (await store.giveUpCall(slug, job.id, refusal));
+  if (ended === null) return;
+  log.warn('relay.refused', { job: job.id, ...refusal });
+  await onRefused(ended);
+  onStep(ended);
 }

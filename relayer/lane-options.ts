@@ -3,7 +3,7 @@ import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Refusal, RelayJob, RelayStore } from '../core/ports/stores/relay.js';
-import type { RelayNode } from '../core/ports/relayer.js';
+import type { RelayNode, Standing } from '../core/ports/relayer.js';
 import type { Address, Hex } from '../core/types.js';
 import type { BudgetEvents, DailyBudget } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';
@@ -47,9 +47,9 @@ export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget'
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly budgetEvents?: BudgetEvents;
-  /** Those of these jobs whose order or trade is on chain as they expect it; absent: all. */
-  readonly standing?: (jobs: readonly RelayJob[]) => Promise<readonly RelayJob[]>;
-  /** Called when so many transactions of the wallet are on chain that are not stored. */
+  /** Whether the chain still has what these jobs close, cancel or change; absent: it has all. */
+  readonly standing?: (jobs: readonly RelayJob[]) => Promise<ReadonlyMap<bigint, Standing>>;
+  /** Called when the wallet sent so many transactions that are not stored. */
   readonly onForeign?: (wallet: Address, transactions: number) => Promise<void>;
   /** Called for a job that its signed action does not explain: a row was written by something else than the gateway. */
   readonly onForged?: (job: RelayJob, refusal: Refusal) => Promise<void>;

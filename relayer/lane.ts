@@ -7,6 +7,7 @@ import { createDelivery, failureOf } from './deliver.js';
 import type { LaneOptions } from './lane-options.js';
 import { createLaneProblems } from './lane-problems.js';
 import { createChainReconciler, createInFlightJobs } from './chain-reconciler.js';
+import { isUncompared } from './foreign-transactions.js';
 import { createMutex } from './mutex.js';
 import { createJobCheck } from './job-check.js';
 import { createSigner } from './signer.js';
@@ -219,7 +220,7 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
       if (job.notAfter !== null && clock.now() > job.notAfter)
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(problems.now())}` });
       // A job that cannot be sent must not take a nonce: it would block later ones.
-      if (problems.now() !== null || problems.has('nonce') || settings.isUncertain?.() === true) return false;
+      if (isUncompared(job) || problems.now() !== null || problems.has('nonce') || settings.isUncertain?.() === true) return false;
       const refusal = await check.begin(job, (job.parent === null ? null : actions.get(job.parent)) ?? null);
       if (refusal !== null) {
         budget.release([job.id]);

@@ -17,8 +17,8 @@ import type { DailyBudgetSetting } from '../config/relayer.js';
 
 /** Node calls the relayer uses. */
 export interface RelayNode {
-  /** The wallet's next nonce at the latest block, and its balance in wei. */
-  account(wallet: Address): Promise<{ readonly nonce: number; readonly balance: bigint }>;
+  /** The wallet's next nonce at the latest block, and after what waits for a block; its balance in wei. */
+  account(wallet: Address): Promise<{ readonly nonce: number; readonly pending: number; readonly balance: bigint }>;
   fees(): Promise<NodeFees>;
   /** Sends a raw transaction. A rejection by the node is returned as a verdict; only a missing answer throws. */
   send(raw: Hex): Promise<SendVerdict>;
@@ -38,6 +38,9 @@ export interface NodeFees {
   readonly baseFee: bigint;
   readonly priorityFee: bigint;
 }
+
+/** What a job closes, cancels or changes, as the chain has it; unknown: it could not be read. */
+export type Standing = 'stands' | 'gone' | 'unknown';
 
 export const SEND_VERDICTS = ['accepted', 'nonce-too-low', 'underpriced', 'no-funds', 'invalid', 'unknown'] as const;
 export interface SendVerdict {

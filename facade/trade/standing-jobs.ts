@@ -2,23 +2,31 @@ import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { WRITE_FUNCTIONS, type WriteName } from '../../core/chains/diamond-functions.js';
 import type { OpenOrders } from '../../core/ports/account-chain.js';
 import type { Chain } from '../../core/ports/chain.js';
+import type { Standing } from '../../core/ports/relayer.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
 import type { Address, Hex } from '../../core/types.js';
 
-/**
- * Those of these jobs for which the chain still has what they close, cancel or change: an open trade of the size that the job was made for,
- * a resting order, an unanswered request. Each trader is read once, at one block.
- */
-export async function standingJobs(chain: Pick<Chain, 'head' | 'openOrders'>, jobs: readonly RelayJob[]): Promise<readonly RelayJob[]> {
+/** Whether the chain still has what these jobs close, cancel or change. Each trader is read once, at one block. */
+export async function standingJobs(
+  chain: Pick<Chain, 'head' | 'openOrders'>,
+  jobs: readonly RelayJob[],
+): Promise<ReadonlyMap<bigint, Standing>> {
   const { number } = await chain.head();
   const traders = [...new Set(jobs.flatMap(({ trader }) => trader ?? []))];
-  const read = await Promise.all(traders.map(async (trader) => [trader, await chain.openOrders(trader, number)] as const));
-  const open = new Map<Address | null, OpenOrders>(read);
-  return jobs.filter((job) => {
-    const held = open.get(job.trader);
-    const calls = callsIn(job.data);
-    return held !== undefined && calls.length > 0 && calls.every((call) => stands(call, job, held));
-  });
+  // A read that fails is about one trader: the others do not wait for it.
+  const read = await Promise.all(
+    traders.map(async (trader) => [trader, await chain.openOrders(trader, number).catch(() => null)] as const),
+  );
+  const open = new Map<Address | null, OpenOrders | null>(read);
+  return new Map(jobs.map((job) => [job.id, standingOf(job, open.get(job.trader) ?? null)]));
+}
+
+/** An open trade of the size that the job was made for, a resting order, or an unanswered request. */
+export function standingOf(job: RelayJob, held: OpenOrders | null): Standing {
+  const calls = callsIn(job.data);
+  if (calls.length === 0) return 'gone';
+  if (held === null) return 'unknown';
+  return calls.every((call) => stands(call, job, held)) ? 'stands' : 'gone';
 }
 
 interface Call {

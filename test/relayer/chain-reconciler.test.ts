@@ -7,6 +7,7 @@ import type { RelayNode } from '../../core/ports/relayer.js';
 import { createChainReconciler, createInFlightJobs, type ChainReconciler } from '../../relayer/chain-reconciler.js';
 import type { Delivery } from '../../relayer/deliver.js';
 import { createLaneProblems, type LaneProblems } from '../../relayer/lane-problems.js';
+import { isUncompared } from '../../relayer/foreign-transactions.js';
 import { createMutex } from '../../relayer/mutex.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
@@ -18,24 +19,34 @@ const LOOK_BACK_MS = 120_000;
 const ENOUGH = 10n ** 18n;
 
 const jobWith = (nonce: number, state: RelayJob['state'] = 'accepted'): RelayJob =>
-  ({ id: BigInt(nonce), nonce, state, attempts: [], wallet: WALLET }) as unknown as RelayJob;
+  ({ id: BigInt(nonce), nonce, state, attempts: [], wallet: WALLET, createdAt: 0 }) as unknown as RelayJob;
 
 interface Lane {
   readonly reconciler: ChainReconciler;
   readonly problems: LaneProblems;
   readonly clock: ManualClock;
   /** What the node, the store and the delivery answer. */
-  readonly world: { nonce: number; balance: bigint; wanting: bigint; next: number; open: RelayJob[]; standing: bigint[]; isDown: boolean };
+  readonly world: {
+    nonce: number;
+    pending: number;
+    balance: bigint;
+    wanting: bigint;
+    next: number | null;
+    open: RelayJob[];
+    standing: bigint[];
+    isDown: boolean;
+  };
   readonly did: string[];
 }
 
 /** A lane whose node and store answer what a test wants. */
 function createLane(): Lane {
-  const world: Lane['world'] = { nonce: 7, balance: ENOUGH, wanting: 0n, next: 7, open: [], standing: [], isDown: false };
+  const world: Lane['world'] = { nonce: 7, pending: 0, balance: ENOUGH, wanting: 0n, next: 7, open: [], standing: [], isDown: false };
   const did: string[] = [];
   const clock = createManualClock();
   const log = createRecordedLog();
   const definition = chainBySlug('base');
+  const queued = (id: bigint): RelayJob | undefined => world.open.find((each) => each.id === id && each.state === 'queued');
   const store: Partial<RelayStore> = {
     open: () => Promise.resolve(world.open),
     lane: () => Promise.resolve({ nextNonce: world.next, since: null, reason: null }) as ReturnType<RelayStore['lane']>,
@@ -47,15 +58,26 @@ function createLane(): Lane {
       const all = Array.from({ length: below - from }, (_, at) => from + at);
       return Promise.resolve(all.filter((nonce) => !taken.has(nonce)).map((nonce) => ({ nonce, isGivenUp: false })));
     },
+    beginLane: (_chain, _wallet, nonce) => {
+      world.next ??= nonce;
+      return Promise.resolve();
+    },
     refuse: (_chain, id, { reason }) => {
-      const job = world.open.find((each) => each.id === id && each.state === 'queued');
+      const job = queued(id);
       if (job) did.push(`refused ${id} for ${reason}`);
+      world.open = world.open.filter((each) => each !== job);
+      return Promise.resolve(job ?? null);
+    },
+    noteQueued: (_chain, id, note) => {
+      const job = queued(id);
+      did.push(job === undefined ? `could not note ${id}` : `${id} ${note === null ? 'may go on' : 'waits'}`);
+      if (job) world.open = world.open.map((each) => (each === job ? { ...job, note } : each));
       return Promise.resolve(job ?? null);
     },
     giveUpCall: (_chain, id, { reason }) => Promise.resolve((did.push(`gave up ${id} for ${reason}`), jobWith(Number(id)))),
     fillGap: (_chain, _wallet, nonce) => Promise.resolve((did.push(`filled ${nonce}`), jobWith(nonce))),
   };
-  const node: Partial<RelayNode> = { account: () => Promise.resolve({ nonce: world.nonce, balance: world.balance }) };
+  const node: Partial<RelayNode> = { account: () => Promise.resolve({ ...world, pending: Math.max(world.nonce, world.pending) }) };
   const fees = { baseFee: 1n, priorityFee: 1n };
   const delivery: Partial<Delivery> = {
     renewFees: () => Promise.resolve(fees),
@@ -79,7 +101,7 @@ function createLane(): Lane {
     onRefused: () => Promise.resolve(),
     standing(jobs) {
       if (world.isDown) return Promise.reject(new Error('the node does not answer'));
-      return Promise.resolve(jobs.filter(({ id }) => world.standing.includes(id)));
+      return Promise.resolve(new Map(jobs.map(({ id }) => [id, world.standing.includes(id) ? 'stands' : 'gone'])));
     },
     onForeign: (_wallet, transactions) => Promise.resolve(void did.push(`alert about ${transactions}`)),
     problems,
@@ -127,10 +149,10 @@ describe('a check of the chain', () => {
 describe("a node's count of transactions", () => {
   it('is believed at once up to five above our own, and otherwise after it was doubted for a while', async () => {
     const { reconciler, problems, world, clock } = createLane();
-    world.nonce = world.next + 5;
+    world.nonce = foreign(world, 5);
     await reconciler.checkChain([]);
     expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([12, false]);
-    world.nonce = world.next + 6;
+    world.nonce = foreign(world, 6);
     await reconciler.checkChain([]);
     expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([12, true]);
     clock.advance(LANE_WAITS.doubtMs);
@@ -156,28 +178,99 @@ describe('transactions of the wallet that are not stored', () => {
     const { reconciler, world, did } = createLane();
     world.open = [waiting(1, OPEN), waiting(2, CLOSE), waiting(3, CLOSE), waiting(4, OPEN, 6)];
     world.standing = [3n];
-    world.nonce = world.next + 3;
+    world.nonce = foreign(world, 3);
     await reconciler.checkChain(world.open.filter(({ nonce }) => nonce !== null));
     expect(did.slice(1)).toEqual([
       'alert about 3',
       'refused 1 for foreign-transactions',
-      'refused 2 for foreign-transactions',
       'gave up 4 for foreign-transactions',
+      'refused 2 for foreign-transactions',
     ]);
   });
 
-  it('are looked at again if the chain could not be asked about the closes', async () => {
+  it('end openings also while the chain cannot be asked: closes wait until it is, and the lane does not', async () => {
     const { reconciler, world, did } = createLane();
-    world.open = [waiting(2, CLOSE)];
-    world.nonce = world.next + 3;
+    world.open = [waiting(1, OPEN), waiting(2, CLOSE), waiting(3, CLOSE), waiting(4, CLOSE, 6)];
+    world.standing = [3n];
+    world.nonce = foreign(world, 3);
     world.isDown = true;
-    await expect(reconciler.checkChain([])).rejects.toThrow();
-    expect(reconciler.hasChecked()).toBe(false);
+    await reconciler.checkChain(world.open.filter(({ nonce }) => nonce !== null));
+    expect(reconciler.hasChecked()).toBe(true);
+    expect(did.slice(1)).toEqual([
+      'alert about 3',
+      'refused 1 for foreign-transactions',
+      '2 waits',
+      '3 waits',
+      'could not note 4',
+      'gave up 4 for foreign-transactions',
+    ]);
+    expect(world.open.filter(isUncompared).map(({ id }) => id)).toEqual([2n, 3n]);
     world.isDown = false;
+    did.length = 0;
+    await reconciler.checkChain(world.open);
+    expect(did.slice(1)).toEqual(['refused 2 for foreign-transactions', '3 may go on']);
+    expect(world.open.some(isUncompared)).toBe(false);
+  });
+
+  it('end openings before they are mined, once', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [waiting(1, OPEN)];
+    world.pending = foreign(world, 2);
     await reconciler.checkChain([]);
-    expect(did).toContain('refused 2 for foreign-transactions');
+    expect(did).toContain('alert about 2');
+    world.open = [waiting(2, OPEN)];
+    await reconciler.checkChain([]);
+    world.nonce = world.pending;
+    await reconciler.checkChain([]);
+    expect(did.filter((step) => !/^(budget|reset)/.test(step))).toEqual(['alert about 2', 'refused 1 for foreign-transactions']);
+    expect(reconciler.minNonce()).toBe(world.nonce);
+  });
+
+  it('are looked for above the nonces that are given since, whatever waited for a block before', async () => {
+    const { reconciler, world, did } = createLane();
+    world.pending = world.next = 9;
+    await reconciler.checkChain([jobWith(7), jobWith(8)]);
+    // The commits of both are lost.
+    [world.next, world.open] = [7, [waiting(1, OPEN)]];
+    await reconciler.checkChain([]);
+    expect(did).toContain('refused 1 for foreign-transactions');
+  });
+
+  describe('of a wallet that the database did not know', () => {
+    it.each([5, 400])('are no reason to refuse what was queued since the start, also if they are %i', async (strangers) => {
+      const { reconciler, world, did, clock } = createLane();
+      [world.next, world.nonce] = [null, strangers];
+      clock.advance(1);
+      world.open = [{ ...waiting(1, OPEN), createdAt: clock.now() }];
+      await reconciler.checkChain([]);
+      clock.advance(LANE_WAITS.doubtMs);
+      await reconciler.checkChain([]);
+      expect(did.filter((step) => !/^(budget|reset)/.test(step))).toEqual([]);
+      expect([world.next, reconciler.minNonce()]).toEqual([strangers, strangers]);
+    });
+
+    it('end what was queued before the start: it may be a copy', async () => {
+      const { reconciler, world, did } = createLane();
+      [world.next, world.nonce] = [null, 5];
+      world.open = [{ ...waiting(1, OPEN), createdAt: 0 }];
+      await reconciler.checkChain([]);
+      expect(did).toEqual(expect.arrayContaining(['alert about 5', 'refused 1 for foreign-transactions']));
+    });
+
+    it('end all that waits if this replica has known it: then the database has forgotten it', async () => {
+      const { reconciler, world, did, clock } = createLane();
+      await reconciler.checkChain([]);
+      reconciler.forget();
+      [world.next, world.nonce] = [null, 5];
+      world.open = [{ ...waiting(1, OPEN), createdAt: clock.now() + 1 }];
+      await reconciler.checkChain([]);
+      expect(did).toContain('refused 1 for foreign-transactions');
+    });
   });
 });
+
+/** The count of a node that shows so many transactions more than are stored. */
+const foreign = (world: Lane['world'], more: number): number => (world.next ?? 0) + more;
 
 describe('a lack of funds', () => {
   it('ends when no job is unsent and the balance pays for what could not be paid, and not before', async () => {

@@ -1,5 +1,5 @@
 import { BaseError, numberToHex, RpcRequestError, type PublicClient } from 'viem';
-import type { Hex } from '../../types.js';
+import type { Address, Hex } from '../../types.js';
 import type { Receipt, RelayNode, SendVerdict } from '../../ports/relayer.js';
 import { redactText } from '../../observability/redact.js';
 
@@ -41,11 +41,13 @@ const hostOf = (url: string): string =>
 export function createRelayNode(client: PublicClient): RelayNode {
   return {
     async account(address) {
-      const [nonce, balance] = await Promise.all([
+      const [nonce, pending, balance] = await Promise.all([
         client.getTransactionCount({ address, blockTag: 'latest' }),
+        pendingCount(client, address),
         client.getBalance({ address, blockTag: 'latest' }),
       ]);
-      return { nonce, balance };
+      // A node without the transactions that wait, or behind a balancer, may count fewer.
+      return { nonce, pending: Math.max(nonce, pending), balance };
     },
     async fees() {
       const [block, priorityFee] = await Promise.all([client.getBlock({ blockTag: 'latest' }), priorityFeeOf(client)]);
@@ -66,6 +68,10 @@ export function createRelayNode(client: PublicClient): RelayNode {
     knows: async (hash) => (await client.request({ method: 'eth_getTransactionByHash', params: [hash] })) !== null,
   };
 }
+
+/** 0 where the node does not know this tag: what waits for a block is then seen once it is mined. */
+const pendingCount = (client: PublicClient, address: Address): Promise<number> =>
+  client.getTransactionCount({ address, blockTag: 'pending' }).catch(() => 0);
 
 /** Not every node supports it; without competition for block space no priority fee is needed. */
 const priorityFeeOf = async (client: PublicClient): Promise<bigint> => {

@@ -48,7 +48,7 @@ function lanesOf(rows: readonly LaneRow[]): LaneFigures[] {
     return {
       chain: first.chain,
       wallet: first.wallet,
-      nextNonce: first.next_nonce === null ? null : Number(first.next_nonce),
+      nextNonce: first.next_nonce === null || first.next_nonce < 0n ? null : Number(first.next_nonce),
       isBlocked: first.is_blocked === true,
       open: own.flatMap(({ state, count }) => (state === null ? [] : [{ state, count: Number(count) }])),
       oldestOpenAt: oldest.length === 0 ? null : Math.min(...oldest),

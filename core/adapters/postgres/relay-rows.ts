@@ -87,7 +87,7 @@ export const readLane = (wallet: Address, row: LaneRow | undefined): LaneHealth 
   reason: row?.blocked_reason ?? null,
   openJobs: Number(row?.jobs ?? 0),
   oldestOpenAt: numberOf(row?.oldest),
-  nextNonce: numberOf(row?.next_nonce),
+  nextNonce: row?.next_nonce == null || row.next_nonce < 0n ? null : Number(row.next_nonce),
 });
 
 export interface ActionRow {

@@ -183,6 +183,9 @@ export const SET_STATE = statement(`
     accepted_at = coalesce(accepted_at, case when :state = 'accepted' then :at::bigint end)
   where chain = :chain and id = :id and not is_over returning ${JOB_COLUMNS}`);
 
+export const NOTE_QUEUED = statement(`
+  update relay_jobs set note = :note::text where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
+
 export const REFUSE = statement(`
   update relay_jobs set state = 'refused', is_over = true, note = :note, refusal = :reason::text
   where chain = :chain and id = :id and state = 'queued' returning ${JOB_COLUMNS}`);
@@ -252,10 +255,15 @@ export const LANE = statement(`
     select count(*) as jobs, min(created_at) as oldest from relay_jobs where chain = :chain and wallet = :wallet and not is_over
   ) open left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`);
 
-/** A lane that was never used starts at 0; the chain's nonce raises it. */
+/** Its row may be older, with -1, because its problems are stored before the first count is believed. */
+export const BEGIN_LANE = statement(`
+  insert into relay_lanes as lane (chain, wallet, next_nonce) values (:chain, :wallet, :nonce)
+  on conflict (chain, wallet) do update set next_nonce = excluded.next_nonce where lane.next_nonce < 0`);
+
+/** A lane that has not begun has -1. */
 export const BLOCK_LANE = statement(`
   insert into relay_lanes as lane (chain, wallet, next_nonce, blocked_since, blocked_reason)
-  values (:chain, :wallet, 0, :since::bigint, :reason::text)
+  values (:chain, :wallet, -1, :since::bigint, :reason::text)
   on conflict (chain, wallet) do update set blocked_since = excluded.blocked_since, blocked_reason = excluded.blocked_reason`);
 
 /** A hash can be looked up as soon as the raw transaction exists. */

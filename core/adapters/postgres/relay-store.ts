@@ -108,6 +108,9 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
     async resetLane(chain, wallet, nonce) {
       await rows(SQL.RESET_LANE, { chain, wallet, nonce });
     },
+    async beginLane(chain, wallet, nonce) {
+      await rows(SQL.BEGIN_LANE, { chain, wallet, nonce });
+    },
     async lane(chain, wallet) {
       const [row] = await rows<LaneRow>(SQL.LANE, { chain, wallet });
       return readLane(wallet, row);
@@ -120,6 +123,7 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       (await jobs(SQL.SET_STATE, { chain, id, state, over: isOver(state), note, at, reason: reason ?? null }))[0] ??
       one(SQL.JOB, { chain, id }),
     accept: (chain, ids, at) => jobs(SQL.ACCEPT, { chain, ids: ids.map(String), at }),
+    noteQueued: async (chain, id, note) => (await jobs(SQL.NOTE_QUEUED, { chain, id, note }))[0] ?? null,
     refuse: async (chain, id, { note, reason }) => (await jobs(SQL.REFUSE, { chain, id, note, reason }))[0] ?? null,
     giveUpCall: async (chain, id, { note, reason }) => (await jobs(SQL.GIVE_UP_CALL, { chain, id, note, reason }))[0] ?? null,
     settle: (chain, settled) => jobs(SQL.SETTLE, { chain, settled: writeSettled(settled) }),

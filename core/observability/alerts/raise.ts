@@ -87,7 +87,7 @@ export const alertForeign = (
     kind: 'foreign-transactions',
     chain: slug,
     subject: wallet,
-    message: `The relayer wallet ${wallet} on ${name} has ${transactions} transactions on chain that the database does not know. Openings that waited were refused. Was a backup put back, or is the key used elsewhere (docs/operations.md)?`,
+    message: `The relayer wallet ${wallet} on ${name} sent ${transactions} transactions that the database does not know. Openings that waited were refused; closes and cancels wait until they were compared with the chain. Was a backup put back, or is the key used elsewhere (docs/operations.md)?`,
     details: { transactions },
     expiresAt: at + DAY_MS,
   });

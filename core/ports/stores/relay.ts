@@ -30,7 +30,7 @@ export interface LaneHealth {
   /** Jobs that are not final, and when the oldest of them was queued. */
   readonly openJobs: number;
   readonly oldestOpenAt: number | null;
-  /** Null for a wallet that was never used. */
+  /** Null for a wallet whose transactions were never counted for this database. */
   readonly nextNonce: number | null;
 }
 
@@ -294,6 +294,8 @@ export interface RelayStore {
   fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
   /** Resets a lane without open jobs to the chain's nonce. */
   resetLane(chain: ChainSlug, wallet: Address, nonce: number): Promise<void>;
+  /** What the wallet sent before this database knew it is no gap: its lane begins at this nonce. A lane that has begun stays as it is. */
+  beginLane(chain: ChainSlug, wallet: Address, nonce: number): Promise<void>;
   /** The wallet's lane; also for a wallet never used. */
   lane(chain: ChainSlug, wallet: Address): Promise<LaneHealth>;
   /** Stored for all replicas; null removes it. */
@@ -304,6 +306,8 @@ export interface RelayStore {
   setState(chain: ChainSlug, id: bigint, state: RelayState, at: number, note: string | null, reason?: RefusalReason): Promise<RelayJob>;
   /** Marks jobs as accepted by a node; final jobs stay unchanged. */
   accept(chain: ChainSlug, ids: readonly bigint[], at: number): Promise<RelayJob[]>;
+  /** Why a queued job still waits; null takes the note off. Null when it already has a nonce or is over. */
+  noteQueued(chain: ChainSlug, id: bigint, note: string | null): Promise<RelayJob | null>;
   /** Null when it already has a nonce, from any replica: then it is too late. */
   refuse(chain: ChainSlug, id: bigint, refusal: Refusal): Promise<RelayJob | null>;
   /**
