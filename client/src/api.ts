@@ -645,6 +645,7 @@ export interface TimelineStep {
     | 'canceled'
     | 'expired'
     | 'given_up'
+    | 'not_sent'
     | 'reorganised';
   /** Of the block where there is one, else of this service's clock. */
   readonly at: number;

@@ -5,6 +5,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { explainRefusal, type Refusal } from './explain-refusal.js';
 import type { KnownOrder, OrderHistory } from '../ports/stores/orders.js';
 import type { ChainEvent } from '../domain/chain-event.js';
+import { CANCELED, type RelayJob } from '../ports/stores/relay.js';
 import type { JournalEntry } from '../ports/stores/journal.js';
 import type { Address, Hex } from '../types.js';
 
@@ -34,15 +35,16 @@ export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trade
   if (!ORDER_ID.test(id)) throw new GatewayError('ORDER_NOT_FOUND', { id });
   // The journal is read first, so that every journalled event is in the history read after it.
   const entries = await store.journal.ofOrder(slug, BigInt(id));
-  const [history, known] = await Promise.all([
+  const [history, known, jobs] = await Promise.all([
     store.orders.timeline(slug, trader, BigInt(id)),
     store.orders.find(slug, trader, BigInt(id)),
+    store.relay.jobsOfOrder(slug, BigInt(id)),
   ]);
   if (history === null) throw new GatewayError('ORDER_NOT_FOUND', { id });
   return {
     id,
     status: known?.order.status ?? null,
-    steps: timed(stepsOf(history, entries)),
+    steps: timed(stepsOf(history, entries, jobs)),
     refusal: known === null ? null : refusalOf(venue, known, history),
     repeats: history.repeats.map(String),
     repeatOf: known?.repeatOf?.toString() ?? null,
@@ -96,6 +98,7 @@ export const STEPS = [
   'canceled',
   'expired',
   'given_up',
+  'not_sent',
   'reorganised',
 ] as const;
 type StepName = (typeof STEPS)[number];
@@ -160,21 +163,33 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
 }
 
 /** All steps, sorted by the time the gateway saw them, because block timestamps are only whole seconds. */
-function stepsOf({ events }: OrderHistory, entries: readonly JournalEntry[]): Step[] {
+function stepsOf({ events }: OrderHistory, entries: readonly JournalEntry[], jobs: readonly RelayJob[]): Step[] {
   const seen = createSightings(entries);
+  const notSent = notSentNote(jobs);
   const steps = events.flatMap(({ event, isTakenBack }) => {
     const { blockNumber, txHash, at } = event.place;
     const isOnChain = blockNumber >= 0n;
     const { steps: names, leaves } = partsOf(event);
     const seenAt = isOnChain ? seen(leaves, at) : at;
     const place = { at, seenAt, block: isOnChain ? Number(blockNumber) : null, txHash: event.kind === 'sent' ? event.hash : txHash };
-    return [...preparation(event), ...names.map((step) => ({ step, ...place, note: noteOf(step), isTakenBack }))];
+    return [...preparation(event), ...names.map((step) => ({ ...noted(step, notSent), ...place, isTakenBack }))];
   });
   const undone = entries.flatMap(({ at, fact }) => (fact.kind === 'correction' ? [ours('reorganised', at)] : []));
   return [...steps, ...undone].sort((a, b) => momentOf(a) - momentOf(b));
 }
 
-const noteOf = (step: StepName): string | null => NOTES[step] ?? null;
+/** An order that the relayer refused was given up by it, and not by its owner. */
+function noted(step: StepName, notSent: string | null): Pick<Step, 'step' | 'note'> {
+  if (notSent !== null && (step === 'given_up' || step === 'expired')) return { step: 'not_sent', note: notSent };
+  return { step, note: NOTES[step] ?? null };
+}
+
+/** Why the relayer sent none of an order's transactions; null if it may send one, or its owner took it back. */
+export function notSentNote(jobs: readonly RelayJob[]): string | null {
+  const last = jobs.filter(({ purpose }) => purpose !== 'reclaim').at(-1);
+  const isNeverSent = last?.state === 'refused' || last?.state === 'replaced';
+  return isNeverSent && last.note !== null && last.note !== CANCELED.note ? `Not sent: ${last.note}.` : null;
+}
 
 const NOTES: Readonly<Partial<Record<StepName, string>>> = {
   outcome_unknown:

@@ -3,6 +3,8 @@ import type { RequestHook } from '../../sandbox/fault-plan.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
 import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { eventually, eventuallyOn } from '../harness/time/eventually.js';
+import { copyTestDatabase } from '../harness/database/test-database.js';
+import { hlInfo } from '../harness/hyperliquid/info.js';
 import { order, orderAction } from '../harness/hyperliquid/exchange.js';
 import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
 import { startRelayerGateway, type RelayedBot, type RelayerGateway } from '../harness/venue/relayer-gateway.js';
@@ -185,6 +187,56 @@ describe('a bot whose relayer cannot send', () => {
       await expectViewEqualsChain(asleep.gateway, SLUG, bot.trader);
     } finally {
       await asleep.stop();
+    }
+  });
+});
+
+describe('a database that was put back to before its orders were sent', () => {
+  it('has no opening sent twice: all that waited are refused with the reason, and later ones are sent', async () => {
+    const sends = { waits: QUICK, holdMs: 300, clock: sandbox.clock };
+    const before = await startRelayerGateway(sandbox, { ...sends, isHeld: true });
+    const cleanups = [() => before.stop()];
+    try {
+      // As an earlier start of the gateway left it.
+      await before.gateway.store.relay.beginLane(SLUG, before.wallet, 0);
+      const bot = await before.newBot();
+      const answers = statuses(await bot.send(orderAction(rest('50000'), rest('49000'), rest('48000'))));
+      const oids = answers.map(({ resting }) => Number(resting?.['oid']));
+      const isOnChain = (count: number) =>
+        soon(
+          () => bot.trader.trades(),
+          (trades) => trades.length === count,
+        );
+      const copy = await copyTestDatabase(before.database);
+      cleanups.push(() => copy.drop());
+      // The copy cut the connection that held the lane: it sends.
+      await isOnChain(3);
+      await cleanups.shift()?.();
+
+      const after = await startRelayerGateway(sandbox, { ...sends, goesOn: { ...before, database: copy } });
+      cleanups.unshift(() => after.stop());
+      const { store } = after.gateway;
+      const user = bot.trader.account.address;
+      await soon(
+        () => store.relay.open(SLUG, after.wallet),
+        (open) => open.length === 0,
+      );
+      const note = "the relayer's wallet sent transactions that its database does not know, and this order may be one of them";
+      for (const oid of oids) {
+        expect(await store.relay.jobsOfOrder(SLUG, BigInt(oid))).toMatchObject([{ state: 'refused', nonce: null, note }]);
+        // The index finds the order on chain, so that is what its bot is shown.
+        await soon(
+          () => hlInfo(after).ask<{ readonly order?: { readonly status: string } }>('orderStatus', { user, oid }),
+          (shown) => shown.order?.status === 'open',
+        );
+      }
+      const alerts = await store.alerts.open();
+      expect(alerts).toContainEqual(expect.objectContaining({ kind: 'foreign-transactions', subject: after.wallet }));
+      await bot.sendTo(after, orderAction(rest('47000')));
+      await isOnChain(4);
+      expect(await after.client.getTransactionCount({ address: after.wallet })).toBe(4);
+    } finally {
+      for (const cleanup of cleanups) await cleanup();
     }
   });
 });

@@ -60,6 +60,9 @@ export interface Refusal {
   readonly note: string;
 }
 
+/** Its owner took it back. */
+export const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };
+
 /**
  * queued: stored, no nonce yet · assigned: has a nonce, not signed · signed: raw transaction stored, not yet accepted by a node ·
  * unknown: sent, the answer did not show whether it arrived · accepted: a node has it · mined, reverted: in a block ·

@@ -20,8 +20,8 @@ import {
 import { removeChild } from './change-child.js';
 import { findTarget, identityOf, isAwaited, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
 import {
+  CANCELED,
   isOver,
-  type Refusal,
   type RelayJob,
   type RelayPurpose,
   type RelayState,
@@ -160,8 +160,6 @@ function cancelIntentOf(venue: Venue, { order, orderKey }: KnownOrder): Intent |
 }
 
 const isReplacement = (context: unknown): boolean => (context as Partial<ReplaceJobContext> | null)?.kind === 'replace';
-
-const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };
 
 /**
  * Cancels an order that is still in the relayer's queue, so that it never gets a nonce. False if it may already be sent, or if it replaces

@@ -15,6 +15,18 @@ export const createTestDatabase = (): Promise<TestDatabase> => createDatabase(`t
 /** A database without a table, for tests of migrations and of the start. */
 export const createEmptyTestDatabase = (options = ''): Promise<TestDatabase> => createDatabase(options);
 
+/** A copy of this moment of another test database, which loses its connections for it, as when a server is replaced. */
+export async function copyTestDatabase({ url }: Pick<TestDatabase, 'url'>): Promise<TestDatabase> {
+  const source = new URL(url).pathname.slice(1);
+  await asAdministrator(`alter database ${source} allow_connections false`);
+  try {
+    await asAdministrator(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${source}'`);
+    return await createDatabase(`template ${source}`);
+  } finally {
+    await asAdministrator(`alter database ${source} allow_connections true`);
+  }
+}
+
 async function createDatabase(options: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdministrator(`create database ${name} strategy file_copy ${options}`);

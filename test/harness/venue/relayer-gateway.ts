@@ -4,7 +4,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import { systemClock, systemRandom } from '../../../core/adapters/system/clock.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Gateway } from '../../../core/gateway.js';
-import type { Address } from '../../../core/types.js';
+import type { Address, Hex } from '../../../core/types.js';
 import { LANE_DEFAULTS, type LaneConfig, type LaneWaits } from '../../../core/config/relayer.js';
 import { startGateway, startStore } from '../../../app/compose/gateway.js';
 import { createLifecycle } from '../../../app/lifecycle.js';
@@ -12,7 +12,7 @@ import { listen } from '../../../http/listen.js';
 import { createWallet } from '../../../relayer/wallet.js';
 import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
-import { createTestDatabase } from '../database/test-database.js';
+import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { eventually } from '../time/eventually.js';
 import { approveAgent, postExchange, signL1 } from '../hyperliquid/exchange.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
@@ -28,6 +28,9 @@ export interface RelayerGateway {
   /** Asks the node itself. */
   readonly client: PublicClient;
   newBot(): Promise<RelayedBot>;
+  readonly database: TestDatabase;
+  /** Its wallet's, for another gateway of the same wallet. */
+  readonly key: Hex;
   /** With `isHeld` nothing is sent until then, as if another replica owned the lane and slept. */
   releaseLane(): Promise<void>;
   stop(): Promise<void>;
@@ -36,6 +39,8 @@ export interface RelayerGateway {
 export interface RelayedBot {
   readonly trader: ChainTrader;
   send(action: Record<string, unknown>): Promise<unknown>;
+  /** To another gateway that knows its agent. */
+  sendTo(other: Pick<RelayerGateway, 'url'>, action: Record<string, unknown>): Promise<unknown>;
 }
 
 export interface RelayerGatewayOptions {
@@ -45,20 +50,22 @@ export interface RelayerGatewayOptions {
   readonly holdMs?: number;
   readonly isHeld?: boolean;
   readonly clock?: Clock;
+  /** Those of a gateway that was stopped: its wallet, on a database that the caller drops. */
+  readonly goesOn?: Pick<RelayerGateway, 'database' | 'key'>;
 }
 
 const GWEI = 1_000_000_000n;
 
 export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGatewayOptions = {}): Promise<RelayerGateway> {
-  const { waits, lane, maxFeePerGas = 50n * GWEI, holdMs = 2_000, isHeld = false, clock = systemClock } = options;
+  const { waits, lane, maxFeePerGas = 50n * GWEI, holdMs = 2_000, isHeld = false, clock = systemClock, goesOn } = options;
   const [controls] = sandbox.controls.chains;
   const [chain] = sandbox.config.chains;
   if (!controls || !chain) throw new Error('the sandbox has no chain');
   const { slug } = chain.chain;
-  const key = generatePrivateKey();
+  const key = goesOn?.key ?? generatePrivateKey();
   const { address: wallet } = createWallet(key);
-  await controls.faucet.fund(wallet, { eth: '10' });
-  const database = await createTestDatabase();
+  if (!goesOn) await controls.faucet.fund(wallet, { eth: '10' });
+  const database = goesOn?.database ?? (await createTestDatabase());
   const proxy = await createFaultProxy({ target: controls.rpcUrl, clock: systemClock });
   const log = createRecordedLog();
   const lifecycle = createLifecycle(log);
@@ -89,19 +96,22 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
     log,
     proxy,
     wallet,
+    database,
+    key,
     client: createPublicClient({ transport: http(controls.rpcUrl, { retryCount: 0, timeout: 60_000, batch: true }), cacheTime: 0 }),
     async newBot() {
       const trader = await newTrader(controls, { delegate: wallet, usdc: '100000' });
       const agent = new Wallet(generatePrivateKey());
       const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
       expect(await postExchange(url, slug, approval)).toMatchObject({ body: { status: 'ok' } });
-      return { trader, send: async (action) => (await postExchange(url, slug, await signL1(agent, action))).body };
+      const sendTo: RelayedBot['sendTo'] = async (other, action) => (await postExchange(other.url, slug, await signL1(agent, action))).body;
+      return { trader, send: (action) => sendTo({ url }, action), sendTo };
     },
     releaseLane: async () => held?.release(),
     async stop() {
       await lifecycle.end();
       await proxy.close();
-      await database.drop();
+      if (!goesOn) await database.drop();
     },
   };
 }
