@@ -149,12 +149,12 @@ export interface RefusalFigures {
   readonly liquidationPrice: bigint | null;
 }
 
-/** Its request was closed in a transaction whose logs this release cannot read: what became of it is not known. */
+/** What became of it is in a transaction whose logs this release cannot read. */
 export interface Unexplained extends AboutOrder {
   readonly kind: 'unexplained';
 }
 
-/** The operator stated what became of an order that was unexplained; `place` is that of the log that closed its request. */
+/** The operator stated what became of an order that was unexplained; `place` is after all logs of its transaction. */
 export interface Settled extends AboutOrder {
   readonly kind: 'settled';
   /** null: nothing was executed. */

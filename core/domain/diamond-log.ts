@@ -101,6 +101,7 @@ export interface DiamondLogArgs {
     readonly trade: TradeStruct;
     readonly tradeInfo: { readonly maxSlippageP: number };
   };
+  TradeClosed: { readonly user: Hex; readonly index: number };
   TradePositionUpdated: {
     readonly user: Hex;
     readonly index: number;
@@ -195,6 +196,7 @@ export const DIAMOND_LOG_NAMES = [
   'TriggerOrderCanceled',
   'ChainlinkCallbackTimeout',
   'TradeStored',
+  'TradeClosed',
   'TradePositionUpdated',
   'TradeTpUpdated',
   'TradeSlUpdated',
@@ -215,12 +217,21 @@ export const DIAMOND_LOG_NAMES = [
 ] as const satisfies readonly DiamondLogName[];
 
 /** Logs that can begin an order; their transactions may contain a tag. */
-export const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
+const BEGINNINGS: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
   'PendingOrderStored',
+  'PriceRequested',
   'OpenOrderPlaced',
+  'TradeStored',
   'TradeTpUpdated',
   'TradeSlUpdated',
 ]);
+
+/** `TradeType` of a position; the others are resting orders. */
+export const POSITION = 0;
+
+/** A position is stored by the oracle's answer, whose transaction is not that of the order. */
+export const begins = (log: DiamondLog): boolean =>
+  BEGINNINGS.has(log.name) && (log.name !== 'TradeStored' || log.args.trade.tradeType !== POSITION);
 
 /** Position of a log on its chain. */
 export interface LogPlace {
@@ -244,8 +255,8 @@ export interface TransactionReceipt {
   readonly raw: readonly RawLog[];
   /** Those that are interpreted, in their order. */
   readonly logs: readonly DiamondLog[];
-  /** False: at least one of them is not known to this release, or not in this form. */
-  readonly isReadable: boolean;
+  /** Those that are not known to this release, or not in this form. */
+  readonly unreadable: readonly RawLog[];
 }
 
 /** A log as the node gave it. */

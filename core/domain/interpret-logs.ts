@@ -1,6 +1,15 @@
-import type { ChainEvent, EventPlace, RefusalFigures, Refused, Requested, Rested, Terms, Unexplained } from './chain-event.js';
+import {
+  comparePlaces,
+  type ChainEvent,
+  type EventPlace,
+  type RefusalFigures,
+  type Refused,
+  type Requested,
+  type Rested,
+  type Terms,
+} from './chain-event.js';
 import { type OrderAction, CANCEL_REASONS } from './order.js';
-import type { DiamondLog, DiamondLogName, LogNamed, LogPlace, OrderId, PendingOrderStruct, TradeStruct } from './diamond-log.js';
+import { begins, type DiamondLog, type LogNamed, type PendingOrderStruct, type TradeStruct } from './diamond-log.js';
 import {
   edited,
   editedLevel,
@@ -17,6 +26,7 @@ import {
   type TransactionLogs,
 } from './interpret-executions.js';
 import type { PositionState } from './position.js';
+import { unaccounted, type Unaccounted } from './unaccounted.js';
 import { positionSizeCollateral } from './pricing/size.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from './pricing/execution-price.js';
 
@@ -24,7 +34,8 @@ type Hex = `0x${string}`;
 
 /** The logs of one transaction are interpreted together, because amounts, fees and outcomes are in different logs. */
 export function interpretLogs(transaction: TransactionLogs): ChainEvent[] {
-  return transaction.logs.flatMap((log) => interpret(log, transaction) ?? []);
+  const open = unaccounted(transaction.logs).flatMap((one) => ofUnaccounted(one, transaction));
+  return [...transaction.logs.flatMap((log) => interpret(log, transaction) ?? []), ...open].sort((a, b) => comparePlaces(a.place, b.place));
 }
 
 /** Market requests by the contract's `PendingOrderType`; other types come from keepers and governance. */
@@ -42,8 +53,11 @@ function interpret(log: DiamondLog, transaction: TransactionLogs): ChainEvent | 
   switch (log.name) {
     case 'PendingOrderStored':
       return requested(log.args.pendingOrder, log.place, transaction);
-    case 'PendingOrderClosed':
-      return closedWithoutOutcome(log, transaction);
+    // The same request, which another topic may hide in the log that stores it.
+    case 'PriceRequested':
+      return isStored(log, transaction) ? null : requested(log.args.pendingOrder, log.place, transaction);
+    case 'TradeStored':
+      return isPlaced(log, transaction) ? null : restedAs(log.args.trade, BigInt(log.args.tradeInfo.maxSlippageP), log.place);
     case 'OpenOrderPlaced':
       return rested(log, transaction);
     case 'OpenOrderDetailsUpdated': {
@@ -154,6 +168,19 @@ function rested(log: LogNamed<'OpenOrderPlaced'>, { logs }: TransactionLogs): Ch
   return stored ? restedAs(stored.args.trade, BigInt(stored.args.tradeInfo.maxSlippageP), log.place) : null;
 }
 
+const isStored = ({ args: { pendingOrder } }: LogNamed<'PriceRequested'>, { logs }: TransactionLogs): boolean =>
+  logs.some(
+    ({ name, args }) =>
+      name === 'PendingOrderStored' &&
+      lower(args.pendingOrder.user) === lower(pendingOrder.user) &&
+      args.pendingOrder.index === pendingOrder.index,
+  );
+
+/** A position is not placed, and a resting order has a log of its own. */
+const isPlaced = (log: LogNamed<'TradeStored'>, { logs }: TransactionLogs): boolean =>
+  !begins(log) ||
+  logs.some(({ name, args }) => name === 'OpenOrderPlaced' && lower(args.trader) === lower(log.args.user) && args.index === log.args.index);
+
 /** A resting order as the contract stores it. */
 export function restedAs(trade: TradeStruct, slippageP: bigint, place: EventPlace): Rested {
   const terms = termsOf(trade);
@@ -169,42 +196,12 @@ const refused = (log: Refusal, tradeIndex: number | null, transaction: Transacti
   figures: refusalFigures(log, transaction),
 });
 
-/** Outcomes that name the pending order they answer. */
-const OUTCOMES: ReadonlySet<DiamondLogName> = new Set<DiamondLogName>([
-  'MarketExecuted',
-  'LimitExecuted',
-  'MarketOpenCanceled',
-  'MarketCloseCanceled',
-  'TriggerOrderCanceled',
-  'ChainlinkCallbackTimeout',
-  'LeverageUpdateExecuted',
-  'PositionSizeIncreaseExecuted',
-  'PositionSizeDecreaseExecuted',
-  'TradePositivePnlWithdrawn',
-  'TradeHoldingFeesManuallyRealized',
-  'TradeNegativePnlManuallyRealized',
-]);
-
-const answered = ({ args }: DiamondLog): OrderId | null =>
-  'orderId' in args ? args.orderId : 'pendingOrderId' in args ? args.pendingOrderId : null;
-
 /** A profit withdrawal from a trade that was closed in the meantime has no outcome log: alone among logs that can be read it counts as refused. */
-function closedWithoutOutcome(log: LogNamed<'PendingOrderClosed'>, { logs, isUnread }: TransactionLogs): Refused | Unexplained | null {
-  if (hasOutcome(log, logs)) return null;
-  const about = ofRequest(log.args.orderId, null, log);
-  return isUnread === true ? { kind: 'unexplained', ...about } : { kind: 'refused', ...about, reason: 'NO_TRADE' };
+function ofUnaccounted({ place, trader, orderKey, isDone }: Unaccounted, { isUnread }: TransactionLogs): ChainEvent[] {
+  if (orderKey === null || (isDone && isUnread !== true)) return [];
+  const about = { trader, orderKey, tradeIndex: null, place };
+  return [isUnread === true ? { kind: 'unexplained', ...about } : { kind: 'refused', ...about, reason: 'NO_TRADE' }];
 }
-
-function hasOutcome({ args: { orderId } }: LogNamed<'PendingOrderClosed'>, logs: readonly DiamondLog[]): boolean {
-  return logs.some((other) => {
-    const id = OUTCOMES.has(other.name) ? answered(other) : null;
-    return id !== null && lower(id.user) === lower(orderId.user) && id.index === orderId.index;
-  });
-}
-
-/** Where requests were closed without an outcome in the logs of these transactions. */
-export const closingsWithoutOutcome = (transactions: readonly (readonly DiamondLog[])[]): LogPlace[] =>
-  transactions.flatMap((logs) => logs.flatMap((log) => (log.name === 'PendingOrderClosed' && !hasOutcome(log, logs) ? [log.place] : [])));
 
 /** Trades whose figures must be known to interpret these logs, without those opened in the logs themselves. */
 export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader: Hex; readonly tradeIndex: number }[] {
@@ -216,7 +213,7 @@ export function tradesMentioned(logs: readonly DiamondLog[]): { readonly trader:
   };
   for (const log of logs) {
     if (log.name === 'TradeStored') born.add(`${lower(log.args.user)}:${log.args.index}`);
-    else if (log.name === 'PendingOrderStored') {
+    else if (log.name === 'PendingOrderStored' || log.name === 'PriceRequested') {
       const { trade, orderType } = log.args.pendingOrder;
       if (orderType !== PENDING_TYPE.marketOpen && REQUESTS[orderType]) mention(trade.user, trade.index);
     } else if (log.name === 'TradePositionUpdated' || log.name === 'TradeTpUpdated' || log.name === 'TradeSlUpdated')

@@ -41,7 +41,7 @@ type Row = Readonly<Partial<Record<OrderEvent['kind'], OrderStatus>>>;
 export const NEXT: Readonly<Record<OrderStatus, Row>> = {
   prepared: { requested: 'pending', rested: 'open', reverted: 'rejected', expired: 'expired', sent: 'prepared' },
   pending: { filled: 'filled', refused: 'rejected', unexplained: 'pending', timedOut: 'timed_out', withdrawn: 'canceled' },
-  open: { amended: 'open', moved: 'open', replaced: 'open', filled: 'filled', withdrawn: 'canceled' },
+  open: { amended: 'open', moved: 'open', replaced: 'open', filled: 'filled', unexplained: 'pending', withdrawn: 'canceled' },
   timed_out: { filled: 'filled', refused: 'rejected', unexplained: 'pending', withdrawn: 'canceled' },
   expired: { requested: 'pending', rested: 'open', renewed: 'prepared', sent: 'expired' },
   filled: {},

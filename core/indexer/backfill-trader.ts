@@ -1,4 +1,4 @@
-import type { OpenOrders } from '../ports/account-chain.js';
+import { requireListed, type ListedOrders } from '../ports/account-chain.js';
 import type { ChainEvent, EventPlace } from '../domain/chain-event.js';
 import { figuresOf, lower, type PrecisionLookup } from '../domain/interpret-executions.js';
 import { requested, restedAs } from '../domain/interpret-logs.js';
@@ -55,7 +55,7 @@ async function backfill(unit: TrackingUnit, trader: Address, cursor: ChainCursor
 }
 
 async function lookUp(venue: Venue, trader: Address, cursor: ChainCursor): Promise<ChainEvent[]> {
-  const open = await venue.chain.openOrders(trader, cursor.number);
+  const open = requireListed(await venue.chain.openOrders(trader, cursor.number));
   const made = [...open.positions, ...open.resting].map(({ info }) => info.createdBlock);
   const blocks = [...new Set([...made, ...open.pending.map(({ createdBlock }) => createdBlock)])].map(BigInt);
   const times = new Map((await venue.chain.blocks(blocks)).map(({ number, timestamp }) => [number, Number(timestamp) * 1000]));
@@ -70,7 +70,7 @@ async function lookUp(venue: Venue, trader: Address, cursor: ChainCursor): Promi
 }
 
 function eventsOf(
-  open: OpenOrders,
+  open: ListedOrders,
   trader: Address,
   placeOf: (createdBlock: number) => EventPlace,
   precisionOf: PrecisionLookup,

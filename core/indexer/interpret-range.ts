@@ -1,5 +1,5 @@
 import type { ChainEvent } from '../domain/chain-event.js';
-import { BEGINNINGS, type DiamondLog } from '../domain/diamond-log.js';
+import { begins, type DiamondLog } from '../domain/diamond-log.js';
 import { figuresOf, type PrecisionLookup } from '../domain/interpret-executions.js';
 import { interpretLogs } from '../domain/interpret-logs.js';
 import type { Collateral } from '../domain/market.js';
@@ -68,7 +68,7 @@ export async function readInputs(
   { logs, inputs }: LogRange,
   known: ReadonlySet<string> = new Set(),
 ): Promise<ReadonlyMap<Hex, Hex>> {
-  const wanted = logs.filter(({ name, place }) => BEGINNINGS.has(name) && !known.has(logKey(place))).map(({ place }) => place.txHash);
+  const wanted = logs.filter((log) => begins(log) && !known.has(logKey(log.place))).map(({ place }) => place.txHash);
   const missing = wanted.filter((hash) => !inputs.has(hash));
   return missing.length === 0 ? inputs : new Map([...inputs, ...(await chain.inputs([...new Set(missing)]))]);
 }

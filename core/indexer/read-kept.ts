@@ -1,6 +1,7 @@
 import type { ChainEvent } from '../domain/chain-event.js';
 import { tradesMentioned } from '../domain/interpret-logs.js';
 import { referralsIn } from '../domain/referral.js';
+import { mayHoldOutcome } from '../domain/unaccounted.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { ChainCursor } from '../ports/stores/tracking.js';
 import { applyLate } from './apply-events.js';
@@ -20,8 +21,9 @@ export async function readKept(gateway: Gateway, venue: Venue, cursor: ChainCurs
   const kept = await gateway.store.contract.unread(venue.definition.slug, AT_ONCE);
   let isRead = false;
   for (const { place, raw } of kept) {
-    const { logs, isReadable } = venue.chain.read(place, raw);
-    if (!isReadable) continue;
+    const receipt = venue.chain.read(place, raw);
+    if (mayHoldOutcome(receipt)) continue;
+    const { logs } = receipt;
     isRead = true;
     const [block] = await venue.chain.blocks([place.blockNumber]);
     const outcome = { stands: true };

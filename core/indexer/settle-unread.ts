@@ -1,6 +1,5 @@
 import type { Settled } from '../domain/chain-event.js';
 import type { OrderFill } from '../domain/order.js';
-import { lower } from '../domain/interpret-executions.js';
 import { foldOrder } from '../domain/order-machine.js';
 import { tokensAtOpen } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
@@ -32,20 +31,17 @@ export async function settleUnread(gateway: Gateway, venue: Venue, given: Settle
   const transaction = kept.find(({ place, settled }) => place.txHash === given.txHash && settled === null);
   if (transaction === undefined) throw new GatewayError('UNSUPPORTED', { reason: `No transaction ${given.txHash} waits to be settled.` });
   const ids = waiting.filter(({ txHash }) => txHash === given.txHash).map(({ id }) => id);
-  const { logs } = venue.chain.read(transaction.place, transaction.raw);
-  const closings = logs.flatMap((log) => (log.name === 'PendingOrderClosed' ? [log] : []));
+  // After all its logs, so that a release that can read them supersedes what the operator says.
+  const place = { ...transaction.place, logIndex: Math.max(0, ...transaction.raw.map(({ logIndex }) => logIndex)) + 1 };
   const at = clock.now();
   const { changes, block } = await store.tracking.change(slug, async (unit) => {
     const cursor = await unit.cursor();
     const rows = (await unit.orders({ refs: [], ids })).filter(({ order }) => order?.unexplained === given.txHash);
     const events = await Promise.all(
       rows.map(async (row): Promise<{ row: StoredOrder; event: Settled } | null> => {
-        const closing = closings.find(
-          ({ args: { orderId } }) => `request:${orderId.index}` === row.orderKey && lower(orderId.user) === row.trader,
-        );
-        if (closing === undefined || row.orderKey === null || row.order === null) return null;
+        if (row.orderKey === null || row.order === null) return null;
         const fill = given.as === 'filled' ? await fillOf(venue, row, given, at) : null;
-        const about = { trader: row.trader, orderKey: row.orderKey, tradeIndex: null, place: closing.place };
+        const about = { trader: row.trader, orderKey: row.orderKey, tradeIndex: null, place };
         return { row, event: { kind: 'settled', ...about, fill, settledAt: at } };
       }),
     );

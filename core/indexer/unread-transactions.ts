@@ -1,32 +1,35 @@
 import type { ChainEvent, PositionFound } from '../domain/chain-event.js';
 import type { DiamondLog, LogPlace, TransactionReceipt } from '../domain/diamond-log.js';
-import { figuresOf, lower, plainTerms } from '../domain/interpret-executions.js';
-import { closingsWithoutOutcome } from '../domain/interpret-logs.js';
+import { figuresOf, plainTerms } from '../domain/interpret-executions.js';
+import { mayHoldOutcome, unaccounted } from '../domain/unaccounted.js';
 import type { Venue, Gateway } from '../gateway.js';
 import type { LogRange } from '../ports/chain.js';
+import type { OpenOrders } from '../ports/account-chain.js';
 import { logKey } from '../ports/stores/tracking.js';
 import type { Address, Hex } from '../types.js';
 import { entryPriceOf, transactionsOf } from './interpret-range.js';
 
 /** A range of logs, with what the receipts of some transactions say beyond it. */
 export interface ReadRange extends LogRange {
-  /** Transactions that closed a request and have logs which cannot be read. */
+  /** Transactions whose outcome is in logs which cannot be read. */
   readonly unread: readonly TransactionReceipt[];
 }
 
 /**
- * Nodes are asked for the events that this release knows, so an outcome under another topic is not among them. Where a request was closed
- * without an outcome, the receipt decides: it has every log. `known`: logs that are stored, and need no second look.
+ * Nodes are asked for the events that this release knows, so an outcome under another topic is not among them. Where an outcome
+ * is missing, the receipt decides: it has every log. `known`: logs that are stored, and need no second look.
  */
 export async function withReceipts({ chain }: Venue, range: LogRange, known: ReadonlySet<string> = new Set()): Promise<ReadRange> {
-  const closings = closingsWithoutOutcome(transactionsOf(range.logs)).filter((place) => !known.has(logKey(place)));
-  if (closings.length === 0) return { ...range, unread: [] };
-  const places = [...new Map(closings.map((place) => [place.txHash, placeOf(place)])).values()];
+  const missing = transactionsOf(range.logs)
+    .flatMap(unaccounted)
+    .filter(({ place }) => !known.has(logKey(place)));
+  if (missing.length === 0) return { ...range, unread: [] };
+  const places = [...new Map(missing.map(({ place }) => [place.txHash, placeOf(place)])).values()];
   const receipts = await chain.receipts(places);
   const read = new Set(places.map(({ txHash }) => txHash));
   // A node may have served a part of a transaction's logs.
   const logs = [...range.logs.filter(({ place }) => !read.has(place.txHash)), ...receipts.flatMap((receipt) => receipt.logs)];
-  return { ...range, logs: logs.sort(byPlace), unread: receipts.filter(({ isReadable }) => !isReadable) };
+  return { ...range, logs: logs.sort(byPlace), unread: receipts.filter(mayHoldOutcome) };
 }
 
 const placeOf = ({ blockNumber, blockHash, txHash, at }: LogPlace): TransactionReceipt['place'] => ({ blockNumber, blockHash, txHash, at });
@@ -36,26 +39,25 @@ const byPlace = ({ place: a }: DiamondLog, { place: b }: DiamondLog): number =>
 
 export const hashesOf = (unread: readonly TransactionReceipt[]): ReadonlySet<Hex> => new Set(unread.map(({ place }) => place.txHash));
 
-/** The trades of those whose request was closed there, as the chain has them after that block: they can still be closed. */
+/** The trades of those who traded there, as the chain has them after that block: they can still be closed. */
 export async function tradesAfter(gateway: Gateway, venue: Venue, unread: readonly TransactionReceipt[]): Promise<ChainEvent[]> {
-  const traders = unread.flatMap(({ place, logs }) =>
-    logs.flatMap((log) => (log.name === 'PendingOrderClosed' ? [{ trader: lower(log.args.orderId.user), place }] : [])),
-  );
+  const traders = unread.flatMap(({ place, logs }) => unaccounted(logs).map(({ trader }) => ({ trader, place })));
   const distinct = new Map(traders.map((one) => [`${one.trader} ${one.place.blockNumber}`, one]));
   return (await Promise.all([...distinct.values()].map(({ trader, place }) => rereadTrades(gateway, venue, trader, place)))).flat();
 }
 
 async function rereadTrades(
   { store }: Gateway,
-  { chain, definition, log }: Venue,
+  venue: Venue,
   trader: Address,
   { blockNumber, at }: TransactionReceipt['place'],
 ): Promise<PositionFound[]> {
-  const open = await chain.openOrders(trader, blockNumber).catch((error: unknown) => {
-    log.warn('chain.trades-not-read-again', { block: blockNumber, error });
-    return null;
-  });
-  if (open === null) return [];
+  const { definition, log } = venue;
+  const open = await openAfter(venue, trader, blockNumber);
+  if (open === null) {
+    log.warn('chain.trades-not-read-again', { block: blockNumber });
+    return [];
+  }
   const stored = await store.account.openPositions(definition.slug, trader);
   const place = { blockNumber, blockHash: null, txHash: null, logIndex: null, at };
   const common = { kind: 'found', trader, orderKey: null, place, isReread: true } as const;
@@ -81,6 +83,19 @@ async function rereadTrades(
     return [{ ...common, tradeIndex, trade, isOpen: false, slippageP, openedBlock }];
   });
   return [...found.filter((one) => !isKnown(one)), ...gone];
+}
+
+/**
+ * Null where the contract does not list trades. Any other failure stops the step, which is done again: without these trades a position could not
+ * be closed. A node without the state of an old block is asked for the current one, which later events do not contradict.
+ */
+async function openAfter({ chain, log }: Venue, trader: Address, block: bigint): Promise<OpenOrders | null> {
+  try {
+    return await chain.openOrders(trader, block);
+  } catch (error) {
+    log.debug('chain.old-state-missing', { block, error });
+    return chain.openOrders(trader, null);
+  }
 }
 
 const FIGURES = ['collateralAmount', 'leverage', 'openPrice', 'tp', 'sl', 'sizeToken'] as const;

@@ -24,8 +24,17 @@ export interface OpenOrders {
   readonly positions: readonly ChainTrade[];
   /** Limit and stop orders. */
   readonly resting: readonly ChainTrade[];
-  /** Every pending order of the trader that the contract still holds. */
-  readonly pending: readonly PendingOrderStruct[];
+  /** Every pending order of the trader that the contract still holds; null where it does not list them. */
+  readonly pending: readonly PendingOrderStruct[] | null;
+}
+
+export type ListedOrders = OpenOrders & { readonly pending: readonly PendingOrderStruct[] };
+
+/** Throws where the contract does not list all of them. */
+export function requireListed(open: OpenOrders | null): ListedOrders {
+  const pending = open?.pending;
+  if (!open || !pending) throw new Error('the contract does not list the orders of a trader');
+  return { ...open, pending };
 }
 
 /** State of one pair in one collateral that holding fees and liquidation depend on, at the block of the reads. */

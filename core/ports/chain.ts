@@ -144,8 +144,8 @@ export interface Chain {
   inputs(hashes: readonly Hex[]): Promise<ReadonlyMap<Hex, Hex>>;
   /** At the block; null = latest. */
   trades(refs: readonly { readonly trader: Address; readonly tradeIndex: number }[], block: bigint | null): Promise<readonly ChainTrade[]>;
-  /** Positions, resting orders and orders waiting for the oracle, at the block. */
-  openOrders(trader: Address, block: bigint): Promise<OpenOrders>;
+  /** Positions, resting orders and orders waiting for the oracle, at the block, null = latest. Null where the contract does not list them. */
+  openOrders(trader: Address, block: bigint | null): Promise<OpenOrders | null>;
   openTrades(query: OpenTradesQuery): Promise<ReadTrades>;
   /** Balances, allowances and the collateral of orders, at the block. */
   wallet(query: WalletQuery): Promise<Wallet>;

@@ -1,6 +1,6 @@
 import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { WRITE_FUNCTIONS, type WriteName } from '../../core/chains/diamond-functions.js';
-import type { OpenOrders } from '../../core/ports/account-chain.js';
+import { requireListed, type ListedOrders } from '../../core/ports/account-chain.js';
 import type { Chain } from '../../core/ports/chain.js';
 import type { Standing } from '../../core/ports/relayer.js';
 import type { RelayJob } from '../../core/ports/stores/relay.js';
@@ -15,14 +15,23 @@ export async function standingJobs(
   const traders = [...new Set(jobs.flatMap(({ trader }) => trader ?? []))];
   // A read that fails is about one trader: the others do not wait for it.
   const read = await Promise.all(
-    traders.map(async (trader) => [trader, await chain.openOrders(trader, number).catch(() => null)] as const),
+    traders.map(
+      async (trader) =>
+        [
+          trader,
+          await chain
+            .openOrders(trader, number)
+            .then(requireListed)
+            .catch(() => null),
+        ] as const,
+    ),
   );
-  const open = new Map<Address | null, OpenOrders | null>(read);
+  const open = new Map<Address | null, ListedOrders | null>(read);
   return new Map(jobs.map((job) => [job.id, standingOf(job, open.get(job.trader) ?? null)]));
 }
 
 /** An open trade of the size that the job was made for, a resting order, or an unanswered request. */
-export function standingOf(job: RelayJob, held: OpenOrders | null): Standing {
+export function standingOf(job: RelayJob, held: ListedOrders | null): Standing {
   const calls = callsIn(job.data);
   if (calls.length === 0) return 'gone';
   if (held === null) return 'unknown';
@@ -57,7 +66,7 @@ function callsIn(data: Hex): readonly Call[] {
   }
 }
 
-function stands({ name, index }: Call, job: RelayJob, { positions, resting, pending }: OpenOrders): boolean {
+function stands({ name, index }: Call, job: RelayJob, { positions, resting, pending }: ListedOrders): boolean {
   switch (name) {
     case 'cancelOpenOrder':
     case 'updateOpenOrder':

@@ -17,9 +17,8 @@ import { changesTrade, collateralInOrders } from '../../domain/collateral-in-ord
 import type { TradeStruct } from '../../domain/diamond-log.js';
 import type { LiquidationParams } from '../../domain/market.js';
 import type { Address } from '../../types.js';
-import { absentWhenReverted } from './absent.js';
 import { diamondAbi } from './diamond-abi.js';
-import { nextFee } from './fee-multiplier.js';
+import { absentWhenReverted, nextFee } from './fee-multiplier.js';
 
 /** Reads of one account. Calls of one turn of the event loop are sent as one batch. */
 
@@ -106,14 +105,15 @@ export async function openOrders(
   client: PublicClient,
   { diamond }: ChainDefinition,
   trader: Address,
-  blockNumber: bigint,
-): Promise<OpenOrders> {
-  const view = { address: diamond, abi: diamondAbi, blockNumber } as const;
+  block: bigint | null,
+): Promise<OpenOrders | null> {
+  const view = { address: diamond, abi: diamondAbi, ...(block === null ? {} : { blockNumber: block }) } as const;
   const [trades, infos, pending] = await Promise.all([
-    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }),
-    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }),
-    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }),
+    client.readContract({ ...view, functionName: 'getTrades', args: [trader] }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }).catch(absentWhenReverted),
+    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }).catch(absentWhenReverted),
   ]);
+  if (trades === null || infos === null) return null;
   const open = trades.flatMap((trade, at): ChainTrade[] => {
     const info = infos[at];
     return info && trade.isOpen ? [{ trade, info }] : [];
@@ -122,7 +122,7 @@ export async function openOrders(
   return {
     positions: open.filter(isPosition),
     resting: open.filter((one) => !isPosition(one)),
-    pending: pending.filter(({ isOpen }) => isOpen),
+    pending: pending === null ? null : pending.filter(({ isOpen }) => isOpen),
   };
 }
 

@@ -1,7 +1,6 @@
 import type { PublicClient } from 'viem';
 import { daysToSettle, isSettledOn, multiplierSettled } from '../../domain/pricing/fee-tier.js';
 import type { Address } from '../../types.js';
-import { absentWhenReverted } from './absent.js';
 import { diamondAbi } from './diamond-abi.js';
 
 const SECONDS_PER_DAY = 86_400n;
@@ -30,4 +29,11 @@ export async function nextFee(client: PublicClient, diamond: Address, trader: Ad
     ),
   );
   return (settled * multiplierSettled(tiers, info, points)) / FULL_FEE;
+}
+
+/** A Diamond without the view reverts, which means null; a node failure is rethrown. */
+export function absentWhenReverted(error: unknown): null {
+  if (error instanceof Error && error.name === 'ContractFunctionExecutionError' && /revert|returned no data/i.test(error.message))
+    return null;
+  throw error;
 }

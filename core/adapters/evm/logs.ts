@@ -10,7 +10,7 @@ import {
 } from 'viem';
 import type { ChainDefinition } from '../../chains/chains.js';
 import {
-  BEGINNINGS,
+  begins,
   DIAMOND_LOG_NAMES,
   type DiamondLog,
   type LogPlace,
@@ -48,7 +48,7 @@ export async function readLogs(client: PublicClient, { diamond }: ChainDefinitio
   const byNumber = new Map(blocks.map((block) => [block.number, block]));
   requireLinked(blocks);
   const decoded = logs.flatMap((log) => decode(log, byNumber) ?? []).sort((a, b) => order(a.place, b.place));
-  const wanted = new Set(decoded.filter(({ name }) => BEGINNINGS.has(name)).map(({ place }) => place.txHash));
+  const wanted = new Set(decoded.filter(begins).map(({ place }) => place.txHash));
   const inputs = new Map([...(full?.inputs ?? [])].filter(([hash]) => wanted.has(hash)));
   const withLog = new Set(decoded.map(({ place }) => place.txHash));
   const silent = full && new Map([...full.inputs].filter(([hash]) => full.toDiamond.has(hash) && !withLog.has(hash)));
@@ -161,7 +161,7 @@ export async function readReceipts(
 export function readRaw(place: TransactionReceipt['place'], raw: readonly RawLog[]): TransactionReceipt {
   const read = raw.map((log) => decodeAt(log, { ...place, logIndex: log.logIndex }));
   const logs = read.filter((log): log is DiamondLog => log !== null && log !== 'unreadable');
-  return { place, raw, logs, isReadable: !read.includes('unreadable') };
+  return { place, raw, logs, unreadable: raw.filter((_, at) => read[at] === 'unreadable') };
 }
 
 type Args = Readonly<Record<string, unknown>>;

@@ -71,6 +71,7 @@ describe('an order', () => {
     ['pending', 'refused', 'rejected'],
     ['pending', 'unexplained', 'pending'],
     ['timed_out', 'unexplained', 'pending'],
+    ['open', 'unexplained', 'pending'],
     ['pending', 'timedOut', 'timed_out'],
     ['pending', 'withdrawn', 'canceled'],
     ['timed_out', 'filled', 'filled'],
