@@ -4,6 +4,7 @@ import type { ChainFacts } from './chains.js';
 import { DIAMOND_ABI } from './diamond-abi.js';
 import { ChainError } from './errors.js';
 import type { Rpc } from './rpc.js';
+import { readSent, type SentTransaction } from './sent-transaction.js';
 
 /** A position or resting order as the contract stores it. */
 export interface StoredTrade {
@@ -34,6 +35,8 @@ export interface PendingRequest {
   readonly long: boolean;
   /** Of a market order that opens; its side is known. */
   readonly isOpening: boolean;
+  /** Closes a position, whole or in part. */
+  readonly isClosing: boolean;
 }
 
 export interface CollateralOnChain {
@@ -58,13 +61,20 @@ export interface ChainReader {
   trade(trader: Hex, index: number): Promise<StoredTrade | null>;
   /** All that the trader has open or resting. */
   trades(trader: Hex): Promise<readonly StoredTrade[]>;
+  /** What the contract keeps of a trade, also after it was closed. */
+  record(trader: Hex, index: number): Promise<Pick<StoredTrade, 'pairIndex' | 'long' | 'leverage'>>;
   pendingRequest(trader: Hex, index: number): Promise<PendingRequest | null>;
   pendingRequests(trader: Hex): Promise<readonly PendingRequest[]>;
   delegateOf(trader: Hex): Promise<Hex>;
+  /** Null where the node does not have it. */
+  sent(trader: Hex, hash: Hex): Promise<SentTransaction | null>;
+  /** The node's newest block. */
+  blockNumber(): Promise<number>;
 }
 
-/** `PendingOrderType` of the contract. */
+/** `PendingOrderType` of the contract: of market orders that open, and that close a position or a part of it. */
 const MARKET_OPEN = 0;
+const CLOSING = [1, 9];
 
 const SYMBOL_ABI = [{ type: 'function', name: 'symbol', stateMutability: 'view', inputs: [], outputs: [{ type: 'string' }] }] as const;
 
@@ -134,12 +144,14 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
         const isOpening = orderType === MARKET_OPEN;
         // A request on a position names nothing of it but its index, also after it was closed.
         const { pairIndex, long } = isOpening ? trade : await readStruct(trader, trade.index);
-        return { index, pairIndex, long, isOpening };
+        return { index, pairIndex, long, isOpening, isClosing: CLOSING.includes(orderType) };
       }),
     );
   };
 
   return {
+    sent: (trader, hash) => readSent(rpc, { diamond, trader, hash }),
+    blockNumber: async () => hexToNumber(asHex(await rpc('eth_blockNumber', []))),
     chainId: async () => hexToNumber(asHex(await rpc('eth_chainId', []))),
     async marketOf(pairIndex) {
       const { from, to } = await pairOf(pairIndex);
@@ -163,6 +175,7 @@ export function createChainReader(rpc: Rpc, { diamond, collaterals: published }:
       return decodeFunctionResult({ abi, functionName: 'getCollateralPriceUsd', data });
     },
     trade: readTrade,
+    record: readStruct,
     async trades(trader) {
       const data = await ask(encodeFunctionData({ abi, functionName: 'getTrades', args: [trader] }));
       const found = decodeFunctionResult({ abi, functionName: 'getTrades', data });

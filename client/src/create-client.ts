@@ -31,6 +31,8 @@ export interface ClientOptions {
   readonly referrer?: Hex | undefined;
   readonly limits?: Limits | undefined;
   readonly fees?: FeeLimits | undefined;
+  /** For so long, in ms, the node may be behind the gateway where a reply says that nothing has to be sent; 5,000 by default. */
+  readonly nodeLagMs?: number | undefined;
   /** The name in the gateway's signing domain; taken from the gateway when absent. */
   readonly serviceName?: string | undefined;
   readonly headerPrefix?: string | undefined;
@@ -58,6 +60,8 @@ export interface Client extends Api, Writer {
   /** A stream that continues behind cursors that an earlier one had reached, also one of another process. */
   readonly resume: (cursors: Cursors, options?: StreamOptions) => Stream;
 }
+
+const USUAL_NODE_LAG_MS = 5_000;
 
 export function createClient(options: ClientOptions): Client {
   const chain = chainOf(options.chain);
@@ -92,6 +96,7 @@ export function createClient(options: ClientOptions): Client {
     now: () => caller.now(),
     limits: options.limits ?? {},
     referrer: options.referrer,
+    nodeLagMs: options.nodeLagMs ?? USUAL_NODE_LAG_MS,
     signing: () => requireSigning(agent, reader, sender, chain),
   });
 

@@ -1,5 +1,5 @@
 import { formatUnits } from 'viem/utils';
-import type { CreateOrderRequest, Hex, Operations } from './api.js';
+import type { CreateOrderRequest, Hex, Operations, Order, UpdateOrderRequest } from './api.js';
 import type { ChainReader, CollateralOnChain, StoredTrade } from './chain-reader.js';
 import { divideUp, isWithin, toUnits } from './decimal.js';
 import { ClientError, requireSame, VerificationError, type Reason } from './errors.js';
@@ -25,13 +25,33 @@ export interface Limits {
 /** What a prepared transaction is compared with. */
 export interface Context {
   readonly trader: Hex;
+  /** The agent, or the trader itself. */
+  readonly sender: Hex;
+  readonly diamond: Hex;
   readonly reader: ChainReader;
   readonly limits: Limits;
+  readonly own: OwnOrders;
+  /** For so long, in ms, a reply without a transaction may be ahead of the caller's node. */
+  readonly nodeLagMs: number;
+  /** The order as the caller saw it, where the caller passed one. */
+  readonly expected: OrderView | null;
   /** Price of a market, where neither the request nor the limits name one. */
   readonly price: (market: string) => Promise<string>;
   /** The order or position as it was described before the transaction was prepared. */
   readonly order: (id: string) => Promise<OrderView>;
   readonly position: (id: string) => Promise<PositionView>;
+}
+
+/** The orders that this client prepared or sent: what it knows of their ids without the gateway's word. */
+export interface OwnOrders {
+  prepared(order: Order, asked: CreateOrderRequest): void;
+  /** A transaction left for the order; `changes` is what it changed of one that was there. */
+  sent(id: string, hash: Hex, changes?: UpdateOrderRequest): void;
+  /** Null where another process made the order. */
+  viewOf(id: string): OrderView | null;
+  hashesOf(id: string): readonly Hex[];
+  /** Hashes of other orders with the same terms. */
+  hashesOfTwins(id: string, view: OrderView): readonly Hex[];
 }
 
 export interface OrderView {
@@ -44,6 +64,8 @@ export interface OrderView {
   readonly reduceOnly: boolean;
   /** Base units. Compared where it is given: two orders may differ in nothing else. */
   readonly size?: string | undefined;
+  /** Of the transaction that placed it. It finds the order on the chain even where another one is like it. */
+  readonly txHash?: Hex | null | undefined;
 }
 
 export interface PositionView {

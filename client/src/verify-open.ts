@@ -35,8 +35,39 @@ export async function verifyOpening(
   asked: CreateOrderRequest,
   { args: [trade, slippageP, referrer] }: OpenCall,
 ): Promise<void> {
-  if (asked.leverage === undefined) throw new ClientError('leverage is required unless reduceOnly.');
   requireOwnBound(asked, context.limits);
+  const leverage = requireTerms(context, asked, { args: [trade, slippageP, referrer] });
+  const [, , collateral, price, collateralUsd] = await together([
+    requireMarket(context, asked.market, trade.pairIndex),
+    requireLivePair(context, trade.pairIndex),
+    requireCollateral(context, asked.collateral, trade.collateralIndex),
+    requireOpenPrice(context, asked, trade.openPrice),
+    context.reader.collateralPriceUsd(trade.collateralIndex),
+  ]);
+  const tolerance = asked.type === 'market' ? toleranceOf(context) : 0n;
+  requireSize(context, { size: asked.size, price, leverage, collateral, collateralUsd, tolerance }, trade.collateralAmount);
+}
+
+/** In millionths: prices have moved since, that of the collateral too. */
+const SENT_TOLERANCE = 250_000n;
+
+/** An opening that was verified and sent before: it has the same terms, at the prices of then. */
+export async function requireSentOpening(context: Context, asked: CreateOrderRequest, call: Pick<OpenCall, 'args'>): Promise<void> {
+  const [trade] = call.args;
+  const leverage = requireTerms(context, asked, call);
+  if (asked.price !== undefined) requirePrice('PRICE', 'the price is another', priceUnits('price', asked.price), trade.openPrice);
+  const [, collateral, collateralUsd] = await together([
+    requireMarket(context, asked.market, trade.pairIndex),
+    requireCollateral(context, asked.collateral, trade.collateralIndex),
+    context.reader.collateralPriceUsd(trade.collateralIndex),
+  ]);
+  const sized = { size: asked.size, price: trade.openPrice, leverage, collateral, collateralUsd, tolerance: SENT_TOLERANCE };
+  requireSize({ ...context, limits: {} }, sized, trade.collateralAmount);
+}
+
+/** What follows from the request alone. Answers the leverage. */
+function requireTerms(context: Context, asked: CreateOrderRequest, { args: [trade, slippageP, referrer] }: Pick<OpenCall, 'args'>): bigint {
+  if (asked.leverage === undefined) throw new ClientError('leverage is required unless reduceOnly.');
   const leverage = leverageUnits(asked.leverage);
   requireBlank(context, trade);
   requireSame('SIDE', 'the transaction opens the other side', asked.side, trade.long ? 'long' : 'short');
@@ -47,15 +78,7 @@ export async function verifyOpening(
   const wanted = asked.slippage === undefined ? DEFAULT_ORDER_SLIPPAGE : slippageUnits(asked.slippage);
   requireSame('SLIPPAGE', 'the slippage is another, in thousandths of a percent', wanted, slippageP);
   requireSame('REFERRER', 'the transaction names another referrer', asked.referrer ?? NO_REFERRER, referrer);
-  const [, , collateral, price, collateralUsd] = await together([
-    requireMarket(context, asked.market, trade.pairIndex),
-    requireLivePair(context, trade.pairIndex),
-    requireCollateral(context, asked.collateral, trade.collateralIndex),
-    requireOpenPrice(context, asked, trade.openPrice),
-    context.reader.collateralPriceUsd(trade.collateralIndex),
-  ]);
-  const tolerance = asked.type === 'market' ? toleranceOf(context) : 0n;
-  requireSize(context, { size: asked.size, price, leverage, collateral, collateralUsd, tolerance }, trade.collateralAmount);
+  return leverage;
 }
 
 /** Answers the price that the size is worth. A market order is sized at the price of now, whatever price it expects. */

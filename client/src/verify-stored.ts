@@ -1,5 +1,5 @@
 import { formatUnits } from 'viem/utils';
-import type { StoredTrade } from './chain-reader.js';
+import type { PendingRequest, StoredTrade } from './chain-reader.js';
 import { isWithin } from './decimal.js';
 import { requireSame, VerificationError } from './errors.js';
 import {
@@ -41,6 +41,7 @@ export async function baseOf({ reader }: Context, trade: StoredTrade): Promise<b
 }
 
 const price = (units: bigint): string => formatUnits(units, PRICE_DECIMALS);
+const priceOf = (view: Pick<OrderView, 'price'>): string => (view.price === null ? 'none' : price(priceUnits('price', view.price)));
 const is = (index: number, what: string): string => `index ${index} on chain is not the one that was named: its ${what} differs`;
 
 async function requireLikeness(
@@ -71,7 +72,7 @@ export async function requireResting(context: Context, view: OrderView, trade: S
   const { index } = trade;
   requireSame('INDEX', is(index, 'type'), view.type, ['position', 'limit', 'stop'][trade.tradeType] ?? 'unknown');
   await requireLikeness(context, view, trade);
-  requireSame('INDEX', is(index, 'price'), view.price ?? 'none', price(trade.openPrice));
+  requireSame('INDEX', is(index, 'price'), priceOf(view), price(trade.openPrice));
   if (view.size === undefined) return;
   const [asked, found] = [units('size', view.size, BASE_DECIMALS), await baseOf(context, trade)];
   if (!isWithin(asked, found, SIZE_LIKENESS, 1n))
@@ -85,5 +86,44 @@ export const levelOf = ({ type }: Pick<OrderView, 'type'>): Level => (type === '
 export async function requireLevel(context: Context, view: OrderView, trade: StoredTrade): Promise<void> {
   requireSame('INDEX', is(trade.index, 'kind'), 'position', trade.tradeType === 0 ? 'position' : 'order');
   await requireLikeness(context, { ...view, side: view.side === 'long' ? 'short' : 'long' }, trade);
-  requireSame('INDEX', is(trade.index, levelOf(view)), view.price ?? 'none', price(trade[levelOf(view)]));
+  requireSame('INDEX', is(trade.index, levelOf(view)), priceOf(view), price(trade[levelOf(view)]));
+}
+
+/** What a reply without a transaction is refused with. */
+export const missing = (sentence: string, found: string | null = null): VerificationError =>
+  new VerificationError('CALLS', sentence, 'a transaction', found);
+
+/** The trades on chain that the check accepts; a check refuses with a VerificationError. */
+export async function matching({ reader, trader }: Context, check: (trade: StoredTrade) => Promise<void>): Promise<StoredTrade[]> {
+  const trades = await reader.trades(trader);
+  const found = await Promise.all(
+    trades.map(async (trade) => {
+      try {
+        await check(trade);
+        return [trade];
+      } catch (error) {
+        if (error instanceof VerificationError) return [];
+        throw error;
+      }
+    }),
+  );
+  return found.flat();
+}
+
+/** Resting orders, or positions with the level, that are like the order. */
+export const likeOrder = (context: Context, view: OrderView): Promise<StoredTrade[]> =>
+  matching(context, (trade) => (view.reduceOnly ? requireLevel(context, view, trade) : requireResting(context, view, trade)));
+
+/** Requests that wait for the oracle and are like a market order. One that closes names its position, whose side is the other one. */
+export async function likeRequest({ reader, trader }: Context, view: OrderView): Promise<PendingRequest[]> {
+  const requests = await reader.pendingRequests(trader);
+  const isLong = view.reduceOnly ? view.side === 'short' : view.side === 'long';
+  const ofKind = requests.filter(({ isOpening, isClosing, long }) => (view.reduceOnly ? isClosing : isOpening) && long === isLong);
+  const markets = await Promise.all(ofKind.map(({ pairIndex }) => reader.marketOf(pairIndex)));
+  return ofKind.filter((_, at) => markets[at] === symbolOf(view.market));
+}
+
+export async function requireThere(context: Context, view: OrderView): Promise<void> {
+  const found = view.type === 'market' ? await likeRequest(context, view) : await likeOrder(context, view);
+  if (found.length === 0) throw missing('the chain has no such order, and the reply has no transaction for it');
 }

@@ -6,6 +6,7 @@ import type { ChainFacts } from './chains.js';
 import { ClientError, VerificationError } from './errors.js';
 import type { Sender } from './send-transaction.js';
 import { verify, verifyOrder, type Verified } from './verify.js';
+import { createOwnOrders } from './own-orders.js';
 import { verifyNothingToDo } from './verify-nothing.js';
 import {
   requireOwnBound,
@@ -30,6 +31,8 @@ export interface Prepared<Id extends WriteOperation = WriteOperation> {
   readonly order: Order | null;
   /** What the id stood for before. */
   readonly view: OrderView | PositionView | null;
+  /** Whether the caller said so, instead of the gateway. */
+  readonly isExpected: boolean;
   readonly limits: Limits;
 }
 
@@ -71,6 +74,7 @@ export interface WriterOptions {
   readonly now: () => number;
   readonly limits: Limits;
   readonly referrer: Hex | undefined;
+  readonly nodeLagMs: number;
   readonly signing: () => Promise<Signing>;
 }
 
@@ -81,7 +85,9 @@ export interface Signing {
   readonly sender: Sender;
 }
 
-export function createWriter({ api, chain, trader, now, limits, referrer, signing }: WriterOptions): Writer {
+export function createWriter({ api, chain, trader, now, limits, referrer, nodeLagMs, signing }: WriterOptions): Writer {
+  const own = createOwnOrders();
+
   /** An opening always names its referrer, so that the gateway's default is never signed by surprise. */
   const complete = ({ operation, input }: Asked): Asked =>
     operation === 'createOrder' && input.reduceOnly !== true && input.referrer === undefined
@@ -103,13 +109,21 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
       requireOwnBound({ type: 'market', price: asked.input.increase.price }, bounds);
     const call = api[operation] as (input: unknown, options: unknown) => Promise<Operations[typeof operation]['reply']>;
     const [reply, view] = await Promise.all([call(asked.input, { signal: options.signal }), options.expect ?? viewOf(asked)]);
-    return { asked, reply, transaction: reply.transaction, order: reply.order, view, limits: bounds };
+    if (asked.operation === 'createOrder' && reply.order?.status === 'prepared' && own.viewOf(reply.order.id) === null)
+      own.prepared(reply.order, asked.input);
+    const { transaction, order } = reply;
+    return { asked, reply, transaction, order, view, isExpected: options.expect !== undefined, limits: bounds };
   };
 
-  const contextOf = async ({ view, limits: own }: Prepared, reader: ChainReader): Promise<Context> => ({
+  const contextOf = async ({ view, isExpected, limits: bounds }: Prepared, { reader, agent }: Signing): Promise<Context> => ({
     trader: await trader(),
+    sender: agent.address,
+    diamond: chain.diamond,
     reader,
-    limits: own,
+    limits: bounds,
+    own,
+    nodeLagMs,
+    expected: isExpected && view !== null && isOrderView(view) ? view : null,
     async price(market) {
       const { data } = await api.getPrices();
       const found = data.find((price) => price.market === symbolOf(market));
@@ -122,27 +136,33 @@ export function createWriter({ api, chain, trader, now, limits, referrer, signin
 
   const verifyPrepared: Writer['verify'] = async (prepared, asked) => verifyWith(await signing(), prepared, asked);
 
-  const verifyWith = async ({ agent, reader }: Signing, prepared: Prepared, asked = prepared.asked): Promise<Verified> => {
+  const verifyWith = async (tools: Signing, prepared: Prepared, asked = prepared.asked): Promise<Verified> => {
     verifyOrder(asked, prepared.order);
     if (prepared.transaction === null) {
-      await verifyNothingToDo(await contextOf(prepared, reader), asked, prepared.order);
+      await verifyNothingToDo(await contextOf(prepared, tools), asked, prepared.order);
       return { calls: [] };
     }
-    const envelope = { transaction: prepared.transaction, chain, sender: agent.address, now: now() };
-    return verify(asked, envelope, await contextOf(prepared, reader));
+    const envelope = { transaction: prepared.transaction, chain, sender: tools.agent.address, now: now() };
+    return verify(asked, envelope, await contextOf(prepared, tools));
   };
 
   const send: Writer['send'] = async (prepared) => {
     const tools = await signing();
     await verifyWith(tools, prepared);
-    const { operation } = prepared.asked;
+    const { asked } = prepared;
+    const { operation } = asked;
     if (prepared.transaction === null) return { operation, hash: null, order: prepared.order };
     const { id, clientId } = prepared.order?.status === 'prepared' ? prepared.order : { id: null, clientId: null };
-    // An order with a name is asked for again after a crash. The gateway gives its transaction out again until it knows a hash, so it gets
-    // to know it before the transaction leaves: one that is sent without that could be sent twice.
-    const announce = id === null || clientId === null ? undefined : (txHash: Hex) => api.submitOrder({ id, txHash });
+    const announce = async (txHash: Hex): Promise<void> => {
+      // An order with a name is asked for again after a crash. The gateway gives its transaction out again until it knows a hash, so it
+      // gets to know it before the transaction leaves: one that is sent without that could be sent twice.
+      if (id !== null && clientId !== null) await api.submitOrder({ id, txHash });
+      if (prepared.order === null) return;
+      if (asked.operation === 'createOrder') own.sent(prepared.order.id, txHash);
+      if (asked.operation === 'updateOrder') own.sent(prepared.order.id, txHash, asked.input);
+    };
     const hash = await tools.sender.send(prepared.transaction, announce);
-    if (id !== null && announce === undefined) await report(id, hash);
+    if (id !== null && clientId === null) await report(id, hash);
     return { operation, hash, order: prepared.order };
   };
 

@@ -1,4 +1,5 @@
-import { decodeFunctionData, encodeFunctionResult, keccak256, type Hex } from 'viem';
+import { decodeFunctionData, encodeFunctionResult, keccak256, parseTransaction, type Hex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
 import type { Order } from '../../client/src/api.js';
 import { CHAINS } from '../../client/src/chains.js';
 import { createClient, type Client, type ClientOptions } from '../../client/src/create-client.js';
@@ -51,6 +52,10 @@ export interface FakeNode {
   trades: Readonly<Record<number, Partial<Trade>>>;
   /** Names of the listed pairs, by their index. */
   pairs: readonly string[];
+  /** Requests that wait for the oracle. */
+  requests: readonly { readonly index: number; readonly orderType: number; readonly trade: Partial<Trade> }[];
+  /** Asks for the newest block; each finds one more. */
+  blocksSeen: number;
   /** Asks for a receipt that are answered with null. */
   unminedFor: number;
   receiptsGiven: number;
@@ -81,6 +86,15 @@ export function fakeNode(): FakeNode {
         const index = call.args[1];
         return encodeFunctionResult({ abi, functionName: 'getTrade', result: { ...BLANK, index, ...node.trades[index] } });
       }
+      case 'getTrades': {
+        const result = Object.entries(node.trades).map(([index, change]) => ({ ...BLANK, index: Number(index), ...change }));
+        return encodeFunctionResult({ abi, functionName: 'getTrades', result });
+      }
+      case 'getPendingOrders': {
+        const blank = { user: TRADER, isOpen: true, createdBlock: 1, maxSlippageP: 1_000 };
+        const result = node.requests.map(({ index, orderType, trade }) => ({ ...blank, index, orderType, trade: { ...BLANK, ...trade } }));
+        return encodeFunctionResult({ abi, functionName: 'getPendingOrders', result });
+      }
       case 'getTradeInfo': {
         const rest = { createdBlock: 0, tpLastUpdatedBlock: 0, slLastUpdatedBlock: 0, lastOiUpdateTs: 0, collateralPriceUsd: 0 };
         const result = { ...rest, maxSlippageP: 1_000, contractsVersion: 2, lastPosIncreaseBlock: 0, __placeholder: 0 };
@@ -101,6 +115,16 @@ export function fakeNode(): FakeNode {
       node.sent.push(raw as Hex);
       return keccak256(raw as Hex);
     },
+    eth_blockNumber() {
+      node.blocksSeen += 1;
+      return `0x${node.blocksSeen.toString(16)}`;
+    },
+    eth_getTransactionByHash(hash) {
+      const raw = node.sent.find((each) => keccak256(each) === hash);
+      if (raw === undefined) return null;
+      const { to, data } = parseTransaction(raw);
+      return { hash, from: privateKeyToAccount(AGENT_KEY).address, to, input: data };
+    },
     eth_getTransactionReceipt() {
       if (node.unminedFor > 0) {
         node.unminedFor -= 1;
@@ -113,6 +137,8 @@ export function fakeNode(): FakeNode {
   const node: FakeNode = {
     sent: [],
     trades: {},
+    requests: [],
+    blocksSeen: 0,
     pairs: ['BTC'],
     unminedFor: 0,
     receiptsGiven: 0,

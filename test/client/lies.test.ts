@@ -8,6 +8,7 @@ import type { ChainControls } from '../../sandbox/controls.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
 import { tradingVenue } from '../harness/venue/trading-venue.js';
 import { newClientTrader, type ClientTrader } from './client-trader.js';
+import { fakeClient, fakeNode, ORDER, price as wholePrice, reply as answered } from './fake-venue.js';
 import { inArgs, inCalls, inTransaction, startLyingServer, type AnyCall, type Lie, type LyingServer } from './lying-gateway.js';
 
 const THIEF: Hex = '0x00000000000000000000000000000000000bad01';
@@ -37,7 +38,7 @@ interface Lied extends ClientTrader {
 
 const newTrader = async (): Promise<Lied> => {
   const trader = await newClientTrader(sandbox, chain);
-  return { ...trader, client: trader.at({ url: gateway.url, rpc: node.url }) };
+  return { ...trader, client: trader.at({ url: gateway.url, rpc: node.url, nodeLagMs: 0 }) };
 };
 
 const rawTransactions = (): number => node.asked.filter(({ body }) => body.includes('eth_sendRawTransaction')).length;
@@ -518,7 +519,8 @@ describe('a lying gateway that says that nothing has to be done', () => {
       price: '49000',
       clientId: 'a',
     };
-    expect(await refusal(trader, () => client.execute('createOrder', again))).toBe('CALLS');
+    // The transaction that the reply names is one of the trader, at another price.
+    expect(await refusal(trader, () => client.execute('createOrder', again))).toBe('PRICE');
   });
 
   it('is believed where the node says so too', async () => {
@@ -532,6 +534,126 @@ describe('a lying gateway that says that nothing has to be done', () => {
     gateway.lie = (request, reply) => (request.method === 'DELETE' ? { ...reply, order: resting, transaction: null } : null);
     await client.execute('cancelOrder', { id: resting.id }).catch((error: unknown) => expect(error).not.toBeInstanceOf(VerificationError));
     expect(trader.signed()).toBe(before + 1);
+  });
+
+  const PLACED = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '47000' } as const;
+  const placing =
+    (order: object): Lie =>
+    ({ method, path }) =>
+      method === 'POST' && path.endsWith('/orders') ? { order, transaction: null } : null;
+
+  it('is not believed about a request with a client id that it calls done', async () => {
+    const { client } = trader;
+    const repeated: CreateOrderRequest = { ...PLACED, clientId: 'never' };
+    const { order: said } = await client.prepare('createOrder', repeated);
+    const { txHash: other } = await client.getOrder({ id: third.id });
+    const signedByTrader = `0x${'ab'.repeat(32)}`;
+    for (const [status, txHash, reason] of [
+      ['filled', null, 'CALLS'],
+      ['prepared', null, 'CALLS'],
+      ['pending', null, 'CALLS'],
+      ['open', null, 'CALLS'],
+      ['filled', signedByTrader, 'CALLS'],
+      ['pending', signedByTrader, 'CALLS'],
+      ['filled', other, 'PRICE'],
+      ['open', other, 'PRICE'],
+      ['canceled', other, 'PRICE'],
+    ] as const) {
+      gateway.lie = placing({ ...said, status, txHash });
+      expect(await refusal(trader, () => client.execute('createOrder', repeated))).toBe(reason);
+    }
+    gateway.lie = placing({ ...said, type: 'market', price: null, clientId: 'never-2', status: 'filled', txHash: other });
+    const atMarket: CreateOrderRequest = { ...repeated, type: 'market', price: undefined, clientId: 'never-2' };
+    expect(await refusal(trader, () => client.execute('createOrder', atMarket))).toBe('TYPE');
+  });
+
+  it('but a gateway that has the transaction of the request is', async () => {
+    const { client } = trader;
+    const requests: readonly CreateOrderRequest[] = [
+      { ...PLACED, clientId: 'rests' },
+      { ...PLACED, type: 'market', price: undefined, clientId: 'fills' },
+      { market: 'BTC/USD', side: 'short', type: 'market', size: '0.01', reduceOnly: true, clientId: 'closes' },
+    ];
+    const placed: (Order | null)[] = [];
+    for (const request of requests) placed.push(await client.execute('createOrder', request));
+    const before = trader.signed();
+    const later = trader.at({ url: gateway.url, rpc: node.url, nodeLagMs: 0 });
+    for (const each of [client, later])
+      for (const [at, request] of requests.entries()) expect((await each.execute('createOrder', request))?.id).toBe(placed[at]?.id);
+    await client.execute('updateOrder', { id: placed[0]?.id ?? '', price: '46500' });
+    expect(await later.execute('createOrder', requests[0] ?? PLACED)).toMatchObject({ id: placed[0]?.id, price: '46500' });
+    expect(trader.signed()).toBe(before + 1);
+  });
+
+  it('is not believed that an order is gone which only it describes', async () => {
+    const later = trader.at({ url: gateway.url, rpc: node.url, nodeLagMs: 0 });
+    const order = await trader.client.getOrder({ id: third.id });
+    const gone = { ...order, market: 'ETH/USD', price: '1', txHash: null, status: 'canceled' };
+    gateway.lie = ({ method, path }) => {
+      if (!path.endsWith(`/orders/${order.id}`)) return null;
+      return method === 'DELETE' ? { order: gone, transaction: null } : gone;
+    };
+    const cancel = (expect?: Order) => () => later.execute('cancelOrder', { id: order.id }, { expect });
+    await expect(cancel()()).rejects.toThrow('pass the order as you saw it as `expect`');
+    expect(await refusal(trader, cancel())).toBe('CALLS');
+    expect(await refusal(trader, cancel(order))).toBe('CALLS');
+    expect(await refusal(trader, cancel({ ...order, txHash: null }))).toBe('CALLS');
+  });
+
+  it('is believed that a rung of a ladder is gone where the same rung still rests', async () => {
+    const { client } = trader;
+    const rung: CreateOrderRequest = { ...PLACED, price: '45000' };
+    const [first, second] = [await client.execute('createOrder', rung), await client.execute('createOrder', rung)];
+    const unsent = await client.prepare('createOrder', rung);
+    expect(await client.execute('cancelOrder', { id: unsent.order?.id ?? '' })).toMatchObject({ status: 'expired' });
+    await client.execute('cancelOrder', { id: first?.id ?? '' });
+    const before = trader.signed();
+    const later = trader.at({ url: gateway.url, rpc: node.url, nodeLagMs: 0 });
+    gateway.lie = ({ method }) => (method === 'DELETE' ? { order: { ...first, status: 'canceled' }, transaction: null } : null);
+    await later.execute('cancelOrder', { id: first?.id ?? '' }, { expect: first ?? undefined });
+    expect(await refusal(trader, () => later.execute('cancelOrder', { id: second?.id ?? '' }, { expect: second ?? undefined }))).toBe(
+      'ORDER',
+    );
+    gateway.lie = ({ method }) => (method === 'DELETE' ? { order: { ...second, status: 'canceled' }, transaction: null } : null);
+    expect(await refusal(trader, () => later.execute('cancelOrder', { id: second?.id ?? '' }, { expect: second ?? undefined }))).toBe(
+      'CALLS',
+    );
+    expect(trader.signed()).toBe(before);
+  });
+});
+
+describe('a reply without a transaction', () => {
+  const gone: Order = { ...ORDER, type: 'market', price: null, status: 'canceled' };
+  const cancel = (node: ReturnType<typeof fakeNode>, order: Order): Promise<unknown> =>
+    fakeClient(node, ({ method }) => answered(method === 'DELETE' ? { order, transaction: null } : order)).execute(
+      'cancelOrder',
+      { id: order.id },
+      { expect: order },
+    );
+
+  it('is not doubted because of another request in the same market', async () => {
+    const node = fakeNode();
+    node.trades = { 4: { tradeType: 0, long: true } };
+    node.requests = [
+      { index: 1, orderType: 1, trade: { index: 4 } },
+      { index: 2, orderType: 7, trade: { index: 4 } },
+      { index: 3, orderType: 0, trade: { tradeType: 0, long: false } },
+    ];
+    expect(await cancel(node, gone)).toMatchObject({ status: 'canceled' });
+    node.requests = [{ index: 5, orderType: 0, trade: { tradeType: 0, long: true } }];
+    const client = fakeClient(node, ({ method }) => answered(method === 'DELETE' ? { order: gone, transaction: null } : gone), {
+      nodeLagMs: 0,
+    });
+    await expect(client.execute('cancelOrder', { id: gone.id }, { expect: gone })).rejects.toThrow('found request 5');
+  });
+
+  it('may be a block ahead of the own node', async () => {
+    const node = fakeNode();
+    const resting: Order = { ...ORDER, status: 'canceled' };
+    const trades = { 4: { openPrice: wholePrice(50_000) } };
+    Object.defineProperty(node, 'trades', { get: () => (node.blocksSeen < 2 ? trades : {}) });
+    expect(await cancel(node, resting)).toMatchObject({ status: 'canceled' });
+    expect(node.blocksSeen).toBeGreaterThan(1);
   });
 });
 

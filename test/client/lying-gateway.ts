@@ -29,7 +29,8 @@ export async function startLyingServer(target: string): Promise<LyingServer> {
       });
       const text = await reply.text();
       const twisted = made.lie({ method, path }, JSON.parse(text) as Json);
-      response.writeHead(reply.status, { 'Content-Type': 'application/json' });
+      // A lie about an order hides a refusal.
+      response.writeHead(twisted !== null && 'order' in twisted && !reply.ok ? 200 : reply.status, { 'Content-Type': 'application/json' });
       response.end(twisted === null ? text : JSON.stringify(twisted));
     };
     answer().catch(() => response.destroy());

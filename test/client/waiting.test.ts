@@ -1,4 +1,4 @@
-import type { CreateOrderRequest } from '../../client/src/api.js';
+import type { CreateOrderRequest, Order } from '../../client/src/api.js';
 import { ORDER, fakeClient, fakeNode, openCall, ordering, reply, transactionOf, type Route } from './fake-venue.js';
 
 const LIMIT: CreateOrderRequest = { market: 'BTC/USD', side: 'long', type: 'limit', size: '0.02', leverage: '10', price: '50000' };
@@ -90,12 +90,19 @@ describe('a reply without a transaction', () => {
     await expect(client.execute('createOrder', LIMIT)).rejects.toMatchObject({ reason: 'CALLS' });
   });
 
-  it('is taken for an order with a client id: it may have been sent before', async () => {
-    const named = { ...ORDER, clientId: 'again', status: 'filled' };
-    const client = fakeClient(fakeNode(), ({ method }) =>
-      method === 'POST' ? reply({ order: named, transaction: null }, 201) : reply(named),
+  it('is taken for an order with a client id whose transaction the own node has, and for no other', async () => {
+    const [node, request] = [fakeNode(), { ...LIMIT, clientId: 'again' }];
+    const { hash: txHash } = await fakeClient(node, ordering(open)).send(
+      await fakeClient(node, ordering(open)).prepare('createOrder', LIMIT),
     );
-    expect(await client.execute('createOrder', { ...LIMIT, clientId: 'again' })).toMatchObject({ status: 'filled' });
+    const repeat = (order: object): Promise<Order | null> =>
+      fakeClient(node, ({ method }) => (method === 'POST' ? reply({ order, transaction: null }, 201) : reply(order)), {
+        nodeLagMs: 0,
+      }).execute('createOrder', request);
+    const named = { ...ORDER, clientId: 'again', status: 'filled' };
+    expect(await repeat({ ...named, txHash })).toMatchObject({ status: 'filled' });
+    await expect(repeat(named)).rejects.toMatchObject({ reason: 'CALLS' });
+    await expect(repeat({ ...named, txHash: `0x${'ab'.repeat(32)}` })).rejects.toMatchObject({ reason: 'CALLS' });
   });
 
   it('is refused for a close', async () => {
