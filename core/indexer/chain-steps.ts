@@ -18,6 +18,7 @@ import {
 } from '../ports/stores/tracking.js';
 import { findTrades, interpretRange, precisionsOf, readInputs } from './interpret-range.js';
 import { refreshStanding } from './contract-standing.js';
+import type { TransactionReceipt } from '../domain/diamond-log.js';
 import { hashesOf, tradesAfter, withReceipts, type ReadRange } from './unread-transactions.js';
 import { overlookedLevel } from './link-levels.js';
 
@@ -167,21 +168,33 @@ export async function ingestLate(gateway: Gateway, venue: Venue, cursor: ChainCu
   );
   const range = await withReceipts(venue, given, known);
   const { blocks, logs, unread } = range;
-  const [inputs, after] = await Promise.all([readInputs(venue, range, known), tradesAfter(gateway, venue, unread)]);
+  const inputs = await readInputs(venue, range, known);
   let stands = true;
   const { events } = await change(gateway, venue, cursor, async (unit) => {
     const late = interpretRange(logs, await unit.positions(tradesMentioned(logs)), precisionsOf(venue), hashesOf(unread));
-    const overlooked = await overlookedLevel(unit, late, inputs);
+    const overlooked = least(await overlookedLevel(unit, late, inputs), await overlookedOutcome(unit, unread));
     const block = blocks.find(({ number }) => number === overlooked);
     stands = block === undefined;
     if (block) return readAgainFrom(unit, venue, cursor, block);
     noteContract(unit, range);
-    return { block: cursor.number, changes: await applyLate(unit, [...late, ...after], inputs) };
+    return { block: cursor.number, changes: await applyLate(unit, late, inputs) };
   });
   await refreshIfNoted(gateway, venue, range);
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
   return stands;
 }
+
+/**
+ * The first block with an unread transaction that is not kept. The trades that its traders had after it are read when it is ingested: compared
+ * with what is stored now, trades of later blocks would count as gone.
+ */
+async function overlookedOutcome(unit: TrackingUnit, unread: readonly TransactionReceipt[]): Promise<bigint | null> {
+  if (unread.length === 0) return null;
+  const kept = await unit.keptAmong(unread.map(({ place }) => place));
+  return unread.reduce<bigint | null>((first, { place }) => (kept.has(place.txHash) ? first : least(first, place.blockNumber)), null);
+}
+
+const least = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b < a) ? b : a);
 
 /** Reverts to before the block as in a reorganisation, so that the follower ingests it and all later blocks again, with the missed logs. */
 export async function readAgainFrom(

@@ -34,6 +34,10 @@ export function createContractUnit(
     keepUnread(kept) {
       if (kept.length > 0) leave(KEEP_UNREAD, { rows: JSON.stringify(kept.map(unreadRow)) });
     },
+    async keptAmong(places) {
+      const values = { hashes: places.map(({ txHash }) => txHash), blocks: places.map(({ blockHash }) => blockHash) };
+      return new Set((await rows<{ txHash: Hex }>(KEPT_AMONG, values)).map(({ txHash }) => txHash));
+    },
     forgetUnread({ txHash, blockHash }) {
       leave(FORGET_UNREAD, { txHash, blockHash });
     },
@@ -109,6 +113,10 @@ const cutRow = ({ blockNumber, blockHash, txHash, logIndex, at }: LogPlace) => (
 const UNREAD = statement(`
   select block_number, block_hash, tx_hash, at, logs, settled_at, settled_note from unread_transactions
   where chain = cast(:chain as text) order by block_number limit cast(:limit as integer)`);
+
+const KEPT_AMONG = statement(`
+  select tx_hash as "txHash" from unread_transactions
+  where chain = cast(:chain as text) and tx_hash = any (cast(:hashes as text[])) and block_hash = any (cast(:blocks as text[]))`);
 
 const UNEXPLAINED = statement(`
   select id, trader, order_key as "orderKey", state ->> 'unexplained' as "txHash" from orders

@@ -23,6 +23,8 @@ export interface UnexplainedOrder {
 /** The writes of the indexer; each is undone with its block by a reorganisation. */
 export interface ContractUnit {
   keepUnread(kept: readonly Pick<KeptTransaction, 'place' | 'raw'>[]): void;
+  /** Those of these transactions that are kept, by hash. */
+  keptAmong(places: readonly Pick<LogPlace, 'txHash' | 'blockHash'>[]): Promise<ReadonlySet<Hex>>;
   /** This release has read it. */
   forgetUnread(place: Pick<LogPlace, 'txHash' | 'blockHash'>): void;
   /** Marks a kept transaction as settled; false where there is none with this hash that is open. */
