@@ -150,7 +150,7 @@ export function createRelayer(options: RelayerOptions): RunningRelayer {
     },
     async sendAmend(request, amendment) {
       const queued = await store.queueAmend(await addressed(request), amendment, clock.now());
-      return queued && { ...follow(queued.job), oid: queued.oid };
+      return queued === null || queued === 'cloid-taken' ? queued : { ...follow(queued.job), oid: queued.oid };
     },
     async place(relayed) {
       const placed = await store.placeAndQueue(relayed);

@@ -86,7 +86,7 @@ export function traceRelay(store: RelayStore, node: RelayNode, tracer: Tracer): 
         const parent = tracer.current();
         if (parent === null) return store.queueAmend(request, amendment, at);
         const queued = await store.queueAmend(tracedBy(request, parent), amendment, at);
-        if (queued !== null) remember(queued.job.id, parent);
+        if (queued !== null && queued !== 'cloid-taken') remember(queued.job.id, parent);
         return queued;
       },
       async placeAndQueue(relayed) {

@@ -94,7 +94,7 @@ export interface Relayer {
   /** Stores the job and queues it for its lane. Resolves when it is stored. */
   send(request: RequestToSend): Promise<QueuedJob>;
   /** The same for a change of a resting order; null, with nothing stored, if the order has to be read again first. */
-  sendAmend(request: RequestToSend, amendment: Amendment): Promise<QueuedAmend | null>;
+  sendAmend(request: RequestToSend, amendment: Amendment): Promise<QueuedAmend | 'cloid-taken' | null>;
   /** Stores an order with its jobs in one transaction and queues them; an order that is not placed is not sent. */
   place(relayed: RelayedOrder): Promise<QueuedOrder>;
   /** The lane's last send failure, if no send has succeeded since; null otherwise. */

@@ -31,8 +31,8 @@ export interface OrderToPlace {
   readonly legs: readonly LegToPlace[];
   /** Of the first leg. */
   readonly clientId?: string | null;
-  /** Instead of a clientId, where a past order keeps it: see Draft. */
-  readonly freeCloid?: string;
+  /** Of the first leg: see Draft. A past order may keep it as its clientId. */
+  readonly freeCloid?: string | null;
   /** Hash of the client's request; absent: of the call. */
   readonly fingerprint?: Hex;
   /** Where the sender is the relayer: why it sends, and what is stored of the bot's order. */
@@ -106,7 +106,7 @@ export const draftsOf = (gateway: Gateway, { legs, clientId = null, freeCloid, f
       draft && {
         ...draft,
         order: { ...draft.order, clientId: at === 0 ? clientId : null },
-        ...(at === 0 && freeCloid !== undefined && { freeCloid }),
+        ...(at === 0 && freeCloid != null && { freeCloid }),
         fingerprint: fingerprint ?? fingerprintOfCall(gateway, write.inner),
       },
   );
@@ -232,12 +232,16 @@ export const sendWrite = (
 ): Promise<QueuedJob> => relayerOf(venue).send({ ...requestOf(caller, { ...relayed, transaction }), orderId, isOnce });
 
 /** The same for a change of a resting order; null, with nothing stored, if the order has to be read again first. */
-export const sendAmend = (
+export async function sendAmend(
   venue: Venue,
   caller: AgentCaller,
   { write: { transaction }, orderId, ...relayed }: Omit<RelayedWrite, 'isOnce'>,
   amendment: Amendment,
-): Promise<QueuedAmend | null> => relayerOf(venue).sendAmend({ ...requestOf(caller, { ...relayed, transaction }), orderId }, amendment);
+): Promise<QueuedAmend | null> {
+  const queued = await relayerOf(venue).sendAmend({ ...requestOf(caller, { ...relayed, transaction }), orderId }, amendment);
+  if (queued === 'cloid-taken') throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+  return queued;
+}
 
 /** Refuses an action that could not be sent now: the trader can react to a refusal, but not to an order that waits unseen. */
 export function requireLane({ relayer, clock }: Venue, { sender }: Pick<AgentCaller, 'sender'>): void {

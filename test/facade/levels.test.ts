@@ -308,6 +308,15 @@ describe('orders with one cloid at the same moment', () => {
     expect(answers.filter(([parent]) => typeof parent === 'object' && 'resting' in parent)).toHaveLength(1);
   });
 
+  it('are one and refusals, where one is an order and one a level of a position', async () => {
+    const bot = await newHolder();
+    const c = `0x${'e4'.repeat(16)}`;
+    const entry = order({ a: BTC, b: true, p: '50000', s: '0.1', c, t: { limit: { tif: 'Gtc' } } });
+    const asked = [entry, level('sl', '55000', { c })].map((each) => ({ type: 'order', orders: [each], grouping: 'na' }));
+    const answers = (await Promise.all(asked.map((action) => bot.send(action)))).flat();
+    expect(answers.filter(isTaken)).toHaveLength(1);
+  });
+
   it('are the first and a refusal in one action', async () => {
     const bot = await newHolder();
     const c = `0x${'e3'.repeat(16)}`;

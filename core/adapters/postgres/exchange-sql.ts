@@ -105,17 +105,22 @@ const IS_UNNUMBERED = `o.parent_order is not null and not ${IS_NUMBERED} and not
           and level.price = (positions.state -> level.kind ->> '$n')::numeric))`;
 
 /** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
-export const LIVE_CLOIDS = statement(`
-  select distinct cloid from exchange_orders o
-  where o.chain = cast(:chain as text) and o.trader = cast(:trader as text) and o.cloid = any(cast(:cloids as text[]))
-  and (${HAS_LIVE_LEG}
+const IS_LIVE = `(${HAS_LIVE_LEG}
   or o.manner = 'protection' and (
     ${IS_ON_POSITION}
     or exists (select from orders parent left join level_owners level on ${rowsOf(ORDER_O)} and ${IS_OWNER}
       where parent.id = o.parent_order and parent.is_live
         and (parent.status <> 'open' or not ${IS_NUMBERED} and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
     or ${IS_UNNUMBERED}
-    or ${IS_AWAITED}))`);
+    or ${IS_AWAITED}))`;
+
+const LIVE_ORDERS = `select distinct cloid from exchange_orders o where o.chain = cast(:chain as text) and o.trader = cast(:trader as text)`;
+
+export const LIVE_CLOIDS = statement(`${LIVE_ORDERS} and o.cloid = any(cast(:cloids as text[])) and ${IS_LIVE}`);
+
+/** Whether a live order or TP/SL of the trader has the cloid `:freeCloid`. */
+export const IS_CLOID_TAKEN = `(cast(:freeCloid as text) is not null and exists (
+    ${LIVE_ORDERS} and o.cloid = cast(:freeCloid as text) and ${IS_LIVE}))`;
 
 /** When an order that missed its price rests as another order, its TP/SL keep their oids and get the new parent. */
 export const RECORD_CHILD = `

@@ -241,8 +241,7 @@ async function place(parts: PlaceParts, placing: Placing): Promise<Outcome> {
   const { draft, statements } = placing;
   const { guard } = draft;
   if (!guard) return tryAgain(async () => outcomeOf(parts.db, placing, (await askLocked<PlaceRow>(parts, statements.place, placing))[0]));
-  const isFree = isUnbound(guard, whoseOf(draft));
-  const unruled = isFree ? await tryAgain(() => placeUnruled(parts, placing)) : null;
+  const unruled = isUnbound(guard, whoseOf(draft)) ? await tryAgain(() => placeUnruled(parts, placing)) : null;
   if (unruled !== null) return unruled;
   return outcomeOf(parts.db, placing, await inSteps(parts.db, ({ askTogether }) => placeLocked(askTogether, placing, guard)));
 }
@@ -268,7 +267,7 @@ async function placeLocked(ask: AskWithin, placing: Placing, guard: OpeningGuard
   const [around] = await ask<AroundRow & { readonly rules: string | null }>(locked, { asked: READ_RULES, values: aroundValues(draft) });
   if (around === undefined) throw new Error('the database says nothing of the rules for an order');
   // Decided here: what is in the way now may be gone for the next statement, which does not check the rules.
-  if (around.known !== null || around.unsent >= draft.maxUnsent) return { ...around, id: 0n, is_placed: false };
+  if (around.known !== null || around.is_cloid_taken || around.unsent >= draft.maxUnsent) return { ...around, id: 0n, is_placed: false };
   await guardOpening(ask, whoseOf(draft), guard, around.rules);
   return (await ask<PlaceRow>(placed))[0];
 }
@@ -292,6 +291,7 @@ async function answerOf(db: Knex, draft: Draft, order: Order, row: PlaceRow | un
   if (row === undefined) throw new Error('the database says nothing of an order that was to be placed');
   const { id, known, unsent, earliest, is_busy: isBusy, is_placed: isPlaced } = row;
   if (known !== null) return { kind: 'known', stored: await knownById(db, chain, known) };
+  if (row.is_cloid_taken) return { kind: 'cloid-taken' };
   if (unsent >= maxUnsent) return { kind: 'too-many', earliestExpiry: Number(earliest ?? order.createdAt) };
   if (isBusy) return { kind: 'busy' };
   if (!isPlaced && funds) {

@@ -5,7 +5,7 @@ import { isLive, type Order } from '../../domain/order.js';
 import type { Draft } from '../../ports/stores/orders.js';
 import type { BotOrder, RelayedLeg } from '../../ports/stores/relay.js';
 import { encodeExact, statement, type Statement, type Values } from './statement.js';
-import { legsBefore } from './exchange-sql.js';
+import { IS_CLOID_TAKEN, legsBefore } from './exchange-sql.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 import { NOW_MS } from './migrations/migration.js';
 import { RULES_OF } from './rules-store.js';
@@ -17,6 +17,7 @@ export const unsentOf = `chain = ${chain} and agent = ${agent} and status = 'pre
 /** The checks before placing. */
 export interface AroundRow {
   readonly known: bigint | null;
+  readonly is_cloid_taken: boolean;
   readonly unsent: number;
   readonly earliest: bigint | null;
   readonly is_busy: boolean;
@@ -44,14 +45,9 @@ const UNMINED = `(
       where cast(:takes as numeric) is not null and not exists (
         select from relay_jobs job where job.chain = ${chain} and job.order_id = found.id and job.state in ('refused', 'replaced', 'reverted')))`;
 
-/** The live order of a bot with this cloid. */
-const LIVE_NAMESAKE = `
-      select live.id from exchange_orders named join exchange_legs leg on leg.chain = named.chain and leg.oid = named.oid
-      join orders live on live.id = leg.order_id and live.is_live
-      where named.chain = ${chain} and named.trader = ${trader} and named.cloid = cast(:freeCloid as text) limit 1`;
-
 export const AROUND = `
-    coalesce((select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)), (${LIVE_NAMESAKE})) as known,
+    (select id from orders where chain = ${chain} and trader = ${trader} and client_id = cast(:clientId as text)) as known,
+    ${IS_CLOID_TAKEN} as is_cloid_taken,
     (select count(*)::int from orders where ${unsentOf}) as unsent,
     (select min(expires_at) from orders where ${unsentOf}) as earliest,
     (cast(:soleOn as bigint) is not null and exists (
@@ -123,7 +119,7 @@ const placing = (looks: string, condition: string, { parts, columns }: typeof AL
   with around as materialized (
     select nextval('entity_ids') as id, ${looks} from ${LOOKS_FROM}
   ), free as (
-    select id from around where known is null and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
+    select id from around where known is null and not is_cloid_taken and not is_busy and unsent < cast(:maxUnsent as integer) and ${IS_PAID} and ${condition}
   )${spending.parts}, good as (
     select id from ${spending.source}
   ), reserved as (

@@ -10,8 +10,9 @@ import {
   type RelayStore,
 } from '../../ports/stores/relay.js';
 import * as SQL from './relay-sql.js';
+import { LIVE_CLOIDS } from './exchange-sql.js';
 import { childValues } from './exchange-store.js';
-import { amendLock, ask, askAll, encodeExact, lock, type Statement, type Values } from './statement.js';
+import { amendLock, ask, askAll, encodeExact, inSteps, lock, ordersLock, type Statement, type Values } from './statement.js';
 import type { LeaseKeeper } from './lease-keeper.js';
 import { laneName } from './lease-keeper.js';
 import { placeRelayed, type PlaceParts } from './place-order.js';
@@ -65,16 +66,23 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       if (!row) throw new Error('The relay job was not stored.');
       return { job: readJob(row), isNew: row.is_new };
     },
-    async queueAmend(request, { tradeIndex, amended, child, closingSlippageP }, at) {
-      const { price, tp, sl, slippageP } = amended.order;
+    async queueAmend(request, { tradeIndex, amended, child, newCloid = null, closingSlippageP }, at) {
+      const { chain } = request;
+      const { trader, price, tp, sl, slippageP } = amended.order;
       const read = encodeExact({ status: 'open', price, tp, sl, slippageP });
       const own = { parentOrder: amended.id, tradeIndex, read, closingSlippageP: closingSlippageP ?? null };
       const values = { ...(child && childValues(child)), ...queueValues(request, at), ...own };
       // Across replicas only one change of an order is under way.
-      const first = lock(amendLock(request.chain, request.trader, tradeIndex));
+      const first = lock(amendLock(chain, trader, tradeIndex));
       const asked = child === null ? SQL.QUEUE_AMEND : SQL.QUEUE_CHILD;
-      const [row] = await askAll<JobRow & { readonly oid: bigint | null }>(db, [first, { asked, values }]);
-      return row ? { job: readJob(row), oid: row.oid } : null;
+      return inSteps(db, async ({ askTogether }) => {
+        if (newCloid !== null) {
+          const names = { asked: LIVE_CLOIDS, values: { chain, trader, cloids: [newCloid] } };
+          if ((await askTogether(lock(ordersLock(chain, trader)), names)).length > 0) return 'cloid-taken';
+        }
+        const [row] = await askTogether<JobRow & { readonly oid: bigint | null }>(first, { asked, values });
+        return row ? { job: readJob(row), oid: row.oid } : null;
+      });
     },
     unreclaimed: async (chain, now) =>
       (

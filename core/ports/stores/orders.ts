@@ -29,7 +29,7 @@ export interface Draft extends HandedOut {
   readonly maxUnsent: number;
   /** The trade it closes, if nothing else may be under way for that trade; checked in the same transaction. */
   readonly soleOn?: number;
-  /** The cloid of a bot's order that a past order keeps as its clientId: it is taken while any live order has it; checked in the same transaction. */
+  /** The cloid of a bot's order, which no live order and no TP/SL that stands may have; checked in the same transaction. */
   readonly freeCloid?: string;
   /** For relayed openings: the operator's rules, checked in the same transaction, which throws GuardrailError. */
   readonly guard?: OpeningGuard;
@@ -72,7 +72,7 @@ export type NotPlaced =
   | { readonly kind: 'known'; readonly stored: KnownOrder }
   | { readonly kind: 'over-cap'; readonly spentUsd: Decimal }
   | { readonly kind: 'too-many'; readonly earliestExpiry: number }
-  /** A live order has one of the cloids of its record. */
+  /** A live order, or a TP/SL that stands, has one of its cloids. */
   | { readonly kind: 'cloid-taken' }
   /** Another order is under way for the trade of `soleOn`. */
   | { readonly kind: 'busy' }

@@ -234,8 +234,16 @@ export interface Amendment {
   readonly amended: Pick<KnownOrder, 'id' | 'order'>;
   /** The TP/SL that the change sets; null if it removes one. */
   readonly child: ChildRecord | null;
+  /** The cloid of that TP/SL, unless it keeps that of the one it replaces: no live order may have it, checked in the same transaction. */
+  readonly newCloid?: string | null;
   /** What that TP/SL needs; absent if the contract's default is enough. */
   readonly closingSlippageP?: bigint;
+}
+
+export interface AmendQueued {
+  readonly job: RelayJob;
+  /** The id of the TP/SL that it sets; null if it sets none. */
+  readonly oid: bigint | null;
 }
 
 /** A missing nonce that keeps higher ones from being mined. */
@@ -261,11 +269,7 @@ export interface RelayStore {
    * For a change of a resting order, with the record of its child. Null, with nothing stored, while another change of the order is under
    * way or if the order is not as it was read: based on old values, the change would undo that of another replica.
    */
-  queueAmend(
-    request: RelayRequest,
-    amendment: Amendment,
-    at: number,
-  ): Promise<{ readonly job: RelayJob; readonly oid: bigint | null } | null>;
+  queueAmend(request: RelayRequest, amendment: Amendment, at: number): Promise<AmendQueued | 'cloid-taken' | null>;
   /**
    * Requests of bots that the oracle did not answer in time and that no job reclaims yet. A request just tried is skipped for a while, and
    * so are all requests of a trader whose reclaims failed, longer each time. The trader with the oldest last try comes first.

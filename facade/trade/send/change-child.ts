@@ -151,7 +151,8 @@ async function putChild(
   const stored = { kind: level.kind, price: level.kind === 'sl' ? keptStop(venue, parent, intent) : asked.price };
   const context: ChildJobContext = { kind: 'child', item: item.item, intent, level: stored, context: { pairIndex: item.pairIndex } };
   sending.hasBegun = true;
-  const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: made, ...closingSlippageOf(item) };
+  const newCloid = item.cloid === record.cloid ? null : item.cloid;
+  const amendment = { tradeIndex: intent.tradeIndex, amended: parent, child: made, newCloid, ...closingSlippageOf(item) };
   const queued = await sendAmend(venue, caller, { action, orderId: null, write, context }, amendment);
   if (queued === null) {
     sending.hasBegun = false;

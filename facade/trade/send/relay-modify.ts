@@ -95,7 +95,9 @@ export async function relayModify(
   const isOverwritten = overwrites(plan, target);
   const kept = isOverwritten ? null : await cancelTarget(gateway, venue, caller, action, { ...request, holdMs: timeLeft(), target });
   if (kept !== null) return kept;
-  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: timeLeft(), isChange: true });
+  // A canceled order has left its cloid; a canceled TP/SL may count as awaited until its own job is settled.
+  const keepsCloid = target.orders.length === 0 && hasCloidOf(target, item);
+  const [placed] = await relayOrders(gateway, venue, caller, action, { items: [item], holdMs: timeLeft(), keepsCloid });
   if (!placed) return { kind: 'gone' };
   const isPlaced = placed.kind === 'filled' || placed.kind === 'resting';
   return isPlaced || isOverwritten ? placed : { kind: 'lost', outcome: placed };

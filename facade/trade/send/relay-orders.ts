@@ -29,8 +29,8 @@ export interface RelayOptions {
   readonly holdMs: number;
   /** The facts read when the action was stored; read again if something was done since. */
   readonly facts?: TraderFacts;
-  /** They are what changes make of other orders, whose cloids they may keep. */
-  readonly isChange?: boolean;
+  /** They have the cloids of what they replace. */
+  readonly keepsCloid?: boolean;
 }
 
 /**
@@ -42,7 +42,7 @@ export async function relayOrders(
   venue: Venue,
   caller: AgentCaller,
   action: SignedAction,
-  { items, holdMs, facts: known, isChange }: RelayOptions,
+  { items, holdMs, facts: known, keepsCloid }: RelayOptions,
 ): Promise<ItemOutcome[]> {
   const facts = await exchangeFacts(gateway, venue, caller, known);
   const watch = watchOrders(gateway, venue, caller.trader);
@@ -51,7 +51,7 @@ export async function relayOrders(
     const plans = planItems(venue, facts, items);
     const prepare = (plan: Planned): Promise<Prepared | Failure> => prepareItem(gateway, venue, caller, facts, plan);
     const send = async (prepared: Prepared): Promise<Sent | Failure> => {
-      const placed = await sendItem(gateway, venue, caller, action, prepared, { isChange });
+      const placed = await sendItem(gateway, venue, caller, action, prepared, { keepsCloid });
       if (!('outcome' in placed) || !wasTooMuch(placed.outcome) || !isSizedUp(prepared)) return placed;
       const exact = await prepare(planExact(prepared));
       return 'outcome' in exact ? exact : send(exact);

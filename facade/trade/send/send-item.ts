@@ -39,8 +39,8 @@ export interface SendOptions {
   readonly replaces?: { readonly id: bigint; readonly hasSameCloid: boolean } | undefined;
   /** The id of the bot's order that this entry continues; it keeps that id. */
   readonly continues?: bigint | undefined;
-  /** It is what a change makes of an order, whose cloids it may keep. */
-  readonly isChange?: boolean | undefined;
+  /** It has the cloid of what it replaces, which may live until then. */
+  readonly keepsCloid?: boolean | undefined;
 }
 
 /**
@@ -77,7 +77,7 @@ async function place(
   caller: AgentCaller,
   action: SignedAction,
   prepared: Prepared,
-  { jobContext, replaces, continues, isChange = replaces !== undefined || continues !== undefined }: SendOptions,
+  { jobContext, replaces, continues, keepsCloid = replaces?.hasSameCloid ?? continues !== undefined }: SendOptions,
 ): Promise<Sent> {
   const { legs, asked } = prepared;
   const held = heldLeg(prepared);
@@ -89,7 +89,7 @@ async function place(
     ...(isOrder || continues !== undefined ? { oid: continues } : { levels: await askedLevels(gateway, venue, caller, prepared) }),
     isContinued: continues !== undefined,
     children: childRecords(venue, caller, action, prepared),
-    ...(!isChange && { newCloids: cloidsOfLevels(prepared) }),
+    ...(!keepsCloid && { newCloids: cloidsOfLevels(prepared) }),
   };
   const order: OrderToPlace = {
     relayed: { action, record },
@@ -100,7 +100,7 @@ async function place(
       ...owed(leg),
     })),
   };
-  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, replaces });
+  const placed = await placeNamed(gateway, venue, caller, order, { cloid: asked.cloid, replaces, keepsCloid });
   const ids = placed.orders.map((stored) => stored?.id ?? null);
   const heldId = held === null ? null : (ids[held] ?? null);
   return {
@@ -113,25 +113,22 @@ async function place(
 }
 
 /**
- * A past order keeps its cloid, and ours is found by the exchange record. A live one keeps it against any other, also against the same
- * request sent twice at once, unless it is the one that is replaced.
+ * A past order keeps its cloid, and ours is found by the exchange record. A live one, or a TP/SL that stands, keeps it against any other,
+ * also against the same request sent twice at once, unless it is the one that is replaced.
  */
 async function placeNamed(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   order: OrderToPlace,
-  { cloid, replaces }: Pick<SendOptions, 'replaces'> & { readonly cloid: string | null },
+  { cloid, replaces, keepsCloid }: Pick<SendOptions, 'replaces' | 'keepsCloid'> & { readonly cloid: string | null },
 ): Promise<Extract<Placement, { kind: 'placed' }>> {
-  const placed = await placeOrder(gateway, venue, caller, { ...order, clientId: cloid });
+  const unnamed: OrderToPlace = { ...order, freeCloid: keepsCloid ? null : cloid };
+  const placed = await placeOrder(gateway, venue, caller, { ...unnamed, clientId: cloid });
   if (placed.kind === 'placed') return placed;
-  const keepsCloid = replaces !== undefined && (replaces.hasSameCloid || replaces.id === placed.stored.id);
-  if (!keepsCloid && isLive(placed.stored.order)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-  if (keepsCloid || order.relayed?.record?.isContinued === true || cloid === null) return placeUnnamed(gateway, venue, caller, order);
-  // Several may come at once after the past one: the first that is stored has the cloid while it lives.
-  const again = await placeOrder(gateway, venue, caller, { ...order, freeCloid: cloid });
-  if (again.kind === 'known') throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
-  return again;
+  const { id, order: known } = placed.stored;
+  if (!keepsCloid && replaces?.id !== id && isLive(known)) throw new GatewayError('UNSUPPORTED', { reason: CLOID_TAKEN });
+  return placeUnnamed(gateway, venue, caller, unnamed);
 }
 
 /** Of its TP/SL, and its own where it is nothing else. */

@@ -204,6 +204,78 @@ describe('an order that is stored with what sends it', () => {
     expect(await store.relay.queued(CHAIN, orderOf().request.wallet, 100)).toHaveLength(4);
   });
 
+  describe('has a cloid of its own', () => {
+    const cloid = `0x${'c2'.repeat(16)}`;
+    const levelTerms = { manner: 'protection', cloid } as const;
+
+    async function newNames() {
+      const orderOf = await newOrders();
+      const { draft, request, record } = orderOf();
+      const { trader } = record;
+      const order = (): RelayedOrder => {
+        const named = orderOf({ order: { clientId: cloid } });
+        return { record: { ...record, cloid }, legs: [{ draft: { ...named.draft, freeCloid: cloid }, request }] };
+      };
+      const level = (): RelayedOrder => ({
+        record: {
+          ...{ ...record, ...levelTerms, levels: [{ tradeIndex: 3, kind: 'sl', price: 55n }], newCloids: [cloid] },
+          legs: [{ role: 'protect', tradeIndex: 3, sizeBase: 1n }],
+        },
+        legs: [{ draft: null, request: { ...request, notAfter: null, context: { kind: 'order', item: 0, leg: 0 } } }],
+      });
+      await store.relay.assignWallet(CHAIN, trader, request.wallet);
+      const parent = await store.relay.placeAndQueue(orderOf());
+      if (parent.kind !== 'placed') throw new Error(parent.kind);
+      const child = { ...record, ...levelTerms, item: 1, parentOrder: parent.oid, sizeBase: 1n };
+      const intent = { kind: 'amend', tradeIndex: 4 };
+      const rests = `update orders set status = 'open', state = jsonb_set(state, '{status}', '"open"') where id = ?`;
+      await store.db.raw(rests, [parent.oid.toString()]);
+      const change = async (at: KnexStore, newCloid: string | null = cloid) => {
+        const asked = { ...request, chain: CHAIN, orderId: null, notAfter: null, context: { kind: 'child', item: 1, intent } } as const;
+        const amended = { id: parent.oid, order: draft.order };
+        const queued = await at.relay.queueAmend(asked, { tradeIndex: 4, amended, child, newCloid }, NOW);
+        return queued === null || queued === 'cloid-taken' ? queued : 'placed';
+      };
+      const place = async (at: KnexStore, relayed: RelayedOrder) => {
+        const placed = await at.relay.placeAndQueue(relayed);
+        return placed.kind === 'placed' ? 'placed' : placed.why.kind;
+      };
+      const ways = {
+        order: (at = store) => place(at, order()),
+        'TP/SL of a position': (at = store) => place(at, level()),
+        'TP/SL of a resting order': (at = store) => change(at),
+      };
+      const named = async () => (await store.exchange.liveCloids(CHAIN, trader, [cloid])).size;
+      return { ways, named, keep: () => change(store, null) };
+    }
+
+    it.each([
+      ['order', 'TP/SL of a position'],
+      ['order', 'TP/SL of a resting order'],
+      ['TP/SL of a position', 'order'],
+      ['TP/SL of a position', 'TP/SL of a resting order'],
+      ['TP/SL of a resting order', 'order'],
+      ['TP/SL of a resting order', 'TP/SL of a position'],
+    ] as const)('which the %s keeps against the %s', async (first, second) => {
+      const { ways, named } = await newNames();
+      expect(await ways[first]()).toBe('placed');
+      expect(await ways[second]()).toBe('cloid-taken');
+      expect(await named()).toBe(1);
+    });
+
+    it('which one of all that come at once to two replicas gets', async () => {
+      const { ways } = await newNames();
+      const answers = await Promise.all(Object.values(ways).flatMap((way) => Array.from({ length: 4 }, (_, at) => way(oneOf(at)))));
+      expect(answers.filter((answer) => answer === 'placed')).toHaveLength(1);
+    });
+
+    it('which a changed TP/SL keeps', async () => {
+      const { ways, keep } = await newNames();
+      expect(await ways['TP/SL of a position']()).toBe('placed');
+      expect(await keep()).toBe('placed');
+    });
+  });
+
   it('is the only live one of its cloid, also where a past order keeps the cloid and many come at once to two replicas', async () => {
     const orderOf = await newOrders();
     const cloid = `0x${'c1'.repeat(16)}`;
@@ -230,7 +302,7 @@ describe('an order that is stored with what sends it', () => {
       expect(others).toEqual([]);
       if (placed?.kind !== 'placed') throw new Error('none was placed');
       const refused = answers.filter((answer) => answer !== placed);
-      for (const answer of refused) expect(answer).toMatchObject({ kind: 'refused', why: { kind: 'known', stored: { id: placed.oid } } });
+      for (const answer of refused) expect(answer).toMatchObject({ kind: 'refused', why: { kind: 'cloid-taken' } });
       await end(placed.oid);
     }
   });
