@@ -1,5 +1,5 @@
-import type { Candle } from '../../core/domain/candle.js';
-import { changesSize, NO_VOLUME, type Volume } from '../../core/domain/market-minute.js';
+import { floorTo, intervalMs, type Candle } from '../../core/domain/candle.js';
+import { addVolume, changesSize, NO_VOLUME, type Volume } from '../../core/domain/market-minute.js';
 import { onVenue, type Gateway } from '../../core/gateway.js';
 import type { ShownCandle } from '../../core/markets/get-candles.js';
 import type { JournalEntry } from '../../core/ports/stores/journal.js';
@@ -40,12 +40,15 @@ export function createCandleFeed(gateway: Gateway, stream: VenueStream, { asset,
   const { part, release } = stream.candles(asset.symbol, shape.from);
   let parts = new Map<number, Candle>();
   let latest: { readonly start: number; readonly frame: CandleFrame } | null = null;
-  /** What was traded, by the start of the candle, as last read. */
+  /** What was traded in each of the chart's candles, as last read: a trade changes one of them, however long the candle is that is sent. */
   const volumes = new Map<number, Volume>();
-  /** Candles whose volume has to be read. */
-  const unread = new Set<number>();
+  /** Candles of which all was read. */
+  const known = new Set<number>();
+  /** What has to be read: its start and its end. */
+  const unread = new Map<number, number>();
+  const partMs = intervalMs(shape.from);
   let cancel: Cancel = () => undefined;
-  let retry: Cancel = () => undefined;
+  let retry: Cancel | null = null;
 
   const publish = (start: number): void => {
     const own = [...parts.values()].filter(({ time }) => shape.start(time) === start).sort((a, b) => a.time - b.time);
@@ -61,31 +64,44 @@ export function createCandleFeed(gateway: Gateway, stream: VenueStream, { asset,
 
   /** Null until it is read; a candle that has begun since the last one sent is sent at once. */
   const volumeOf = (start: number): Volume | null => {
-    const known = volumes.get(start);
-    if (known === undefined) askVolume(start);
-    return known ?? (latest !== null && start > latest.start ? NO_VOLUME : null);
+    if (known.has(start))
+      return [...volumes].filter(([time]) => shape.start(time) === start).reduce((sum, [, each]) => addVolume(sum, each), NO_VOLUME);
+    askVolume(start, shape.next(start));
+    return latest !== null && start > latest.start ? NO_VOLUME : null;
   };
 
-  const askVolume = (start: number): void => {
-    unread.add(start);
+  const askVolume = (from: number, to: number): void => {
+    unread.set(from, Math.max(to, unread.get(from) ?? 0));
     reading.ask();
   };
 
   const readUnread = async (): Promise<void> => {
-    for (const start of [...unread].sort((a, b) => a - b)) {
-      unread.delete(start);
-      try {
-        const found = await readVolumes(gateway, venue, asset, { shape, from: start, to: shape.next(start) });
-        volumes.set(start, found.get(start) ?? NO_VOLUME);
-      } catch (error) {
-        venue.log.warn('facade.candle-volume-not-read', { coin: asset.coin, interval, error });
-        unread.add(start);
-        retry();
-        retry = venue.clock.after(RETRY_MS, () => reading.ask());
-        return;
+    try {
+      for (const [from, to] of [...unread].sort(([a], [b]) => a - b)) {
+        unread.delete(from);
+        await readPart(from, to);
+        publish(shape.start(from));
       }
-      publish(start);
+    } catch (error) {
+      venue.log.warn('facade.candle-volume-not-read', { coin: asset.coin, interval, error });
+      readAllAgain();
     }
+  };
+
+  const readPart = async (from: number, to: number): Promise<void> => {
+    // A backlog is counted in steps, and the journal has no entry of them. Asked first: what is counted after this answer is read again.
+    if (await gateway.store.candles.hasUncounted(venue.definition.slug)) readAllAgain();
+    const found = await readVolumes(gateway, venue, asset, { shape: CANDLE_SHAPES[shape.from], from, to });
+    for (let time = from; time < to; time += partMs) volumes.set(time, found.get(time) ?? NO_VOLUME);
+    if (to === shape.next(from)) known.add(from);
+  };
+
+  /** All of the candles that can still be sent. */
+  const readAllAgain = (): void => {
+    retry ??= venue.clock.after(RETRY_MS, () => {
+      retry = null;
+      for (const start of new Set([...parts.keys()].map((time) => shape.start(time)))) askVolume(start, shape.next(start));
+    });
   };
   const reading = createRefresh(venue.clock, VOLUME_GAP_MS, readUnread);
 
@@ -94,7 +110,8 @@ export function createCandleFeed(gateway: Gateway, stream: VenueStream, { asset,
     for (const start of new Set(changed.map(({ time }) => shape.start(time)).sort((a, b) => a - b))) publish(start);
     const begun = Math.max(...[...parts.keys()].map((time) => shape.start(time)));
     for (const time of parts.keys()) if (shape.next(shape.start(time)) < begun) parts.delete(time);
-    for (const start of volumes.keys()) if (shape.next(start) < begun) volumes.delete(start);
+    for (const time of volumes.keys()) if (shape.next(shape.start(time)) < begun) volumes.delete(time);
+    for (const start of known) if (shape.next(start) < begun) known.delete(start);
   };
 
   const begin = (past: readonly ShownCandle[]): void => {
@@ -117,7 +134,7 @@ export function createCandleFeed(gateway: Gateway, stream: VenueStream, { asset,
 
   // The entries are published after the transaction that counted their trades.
   const stopTrades = onVenue(gateway, venue, 'journal', ({ entries }) => {
-    for (const time of entries.flatMap((entry) => tradedAt(entry, asset))) askVolume(shape.start(time));
+    for (const time of entries.flatMap((entry) => tradedAt(entry, asset))) askVolume(floorTo(time, partMs), floorTo(time, partMs) + partMs);
   });
 
   return {
@@ -126,7 +143,8 @@ export function createCandleFeed(gateway: Gateway, stream: VenueStream, { asset,
       return topic.listen(listener);
     },
     stop() {
-      [cancel, retry, stopTrades, reading.stop, release].forEach((end) => end());
+      [cancel, stopTrades, reading.stop, release].forEach((end) => end());
+      retry?.();
     },
   };
 }

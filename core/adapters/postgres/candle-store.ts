@@ -27,6 +27,8 @@ const VOLUMES = `
   select time / ?::bigint * ?::bigint as slot, sum(base)::text as base, sum(trades)::integer as trades
   from market_minutes where chain = ? and pair_index = ? and time >= ? and time < ? group by slot`;
 
+const UNCOUNTED = `select exists (select from chain_events where chain = ? and is_fill and counted = orphaned) as has_some`;
+
 /** One index lookup per pair, however many minutes are stored. */
 const CLOSES = `
   with recursive pairs as (
@@ -72,6 +74,10 @@ export function createCandleStore(db: Knex) {
     async volumes({ chain, pairIndex, from, to, sizeMs }: CandleRange) {
       const { rows } = await db.raw<{ rows: VolumeRow[] }>(VOLUMES, [sizeMs, sizeMs, chain, pairIndex, from, to]);
       return new Map(rows.map(({ slot, base, trades }): [number, Volume] => [Number(slot), { base: BigInt(base), trades }]));
+    },
+    async hasUncounted(chain) {
+      const { rows } = await db.raw<{ rows: [{ has_some: boolean }] }>(UNCOUNTED, [chain]);
+      return rows[0].has_some;
     },
     async closesBefore(chain, at, lookBackMs) {
       const { rows } = await db.raw<{ rows: { pair_index: number; close: string }[] }>(CLOSES, {

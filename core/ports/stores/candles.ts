@@ -24,6 +24,8 @@ export interface CandleStore {
   read(query: CandleRange): Promise<readonly StoredCandle[]>;
   /** What was traded in [from, to), by the start of each interval of `sizeMs` with a trade; both ends are multiples of the size. */
   volumes(query: CandleRange): Promise<ReadonlyMap<number, Volume>>;
+  /** Whether executions are stored that no minute has yet: they are counted without an entry in the journal. */
+  hasUncounted(chain: ChainSlug): Promise<boolean>;
   /** By pair: the last close (1e10) before a time, where there is a minute no older than `lookBackMs`. */
   closesBefore(chain: ChainSlug, at: number, lookBackMs: number): Promise<ReadonlyMap<number, bigint>>;
   /** Deletes minutes that opened before. */

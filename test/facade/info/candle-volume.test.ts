@@ -1,4 +1,7 @@
+import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import { venueOf } from '../../../core/gateway.js';
+import { countStored } from '../../../core/indexer/chain-steps.js';
+import type { CandleRange, CandleStore } from '../../../core/ports/stores/candles.js';
 import { CANDLE_SHAPES, SNAPSHOT_INTERVALS, volumeFloor, type SnapshotInterval } from '../../../facade/info/candles.js';
 import { createUniverses, lotOf } from '../../../facade/universe.js';
 import { price } from '../../harness/diamond/diamond-calls.js';
@@ -131,6 +134,69 @@ describe('the volume of a candle', () => {
 });
 
 describe('the stream of candles', () => {
+  /** The stretches of LINK whose volume is read meanwhile. */
+  async function volumesRead(work: () => Promise<unknown>): Promise<CandleRange[]> {
+    const store = sandbox.gateway.store.candles as { volumes: CandleStore['volumes'] };
+    const { volumes } = store;
+    const ranges: CandleRange[] = [];
+    store.volumes = (range) => {
+      if (range.pairIndex === LINK) ranges.push(range);
+      return volumes(range);
+    };
+    try {
+      await work();
+      return ranges;
+    } finally {
+      store.volumes = volumes;
+    }
+  }
+
+  /** As after more executions than are counted at once: those of LINK are stored, and no minute has them. */
+  async function uncount(): Promise<void> {
+    const { db } = sandbox.gateway.store as KnexStore;
+    const ofLink = `chain = ? and is_fill and event -> 'terms' ->> 'pairIndex' = ?`;
+    await db.transaction(async (trx) => {
+      await trx.raw(`update chain_events set counted = false where ${ofLink}`, [CHAIN, String(LINK)]);
+      await trx('market_minutes').where({ chain: CHAIN, pair_index: LINK }).delete();
+    });
+  }
+
+  it('reads no more than a day after a trade, however long the candle is', async () => {
+    const socket = await hlSocket(sandbox.url);
+    try {
+      await socket.subscribe('candle', { coin: 'LINK', interval: '1M' });
+      const { n } = await socket.find<CandleAnswer>('candle', ({ i }) => i === '1M');
+      const ranges = await volumesRead(async () => {
+        await trade('LINK', LINK, '16');
+        await socket.find<CandleAnswer>('candle', (shown) => shown.n === n + 1);
+      });
+      expect(ranges.map(({ from, to }) => (to - from) / DAY_MS)).toEqual([1]);
+    } finally {
+      await socket.close();
+    }
+  });
+
+  it('sends a candle again with what is counted after a backlog, without another trade', async () => {
+    const { gateway } = sandbox;
+    await trade('LINK', LINK, '16');
+    const before = await eventually(
+      async () => (await candles('LINK', '3d', DAY_MS)).at(-1)?.n ?? 0,
+      (n) => n > 0,
+    );
+    await uncount();
+    const socket = await hlSocket(sandbox.url);
+    try {
+      await socket.subscribe('candle', { coin: 'LINK', interval: '3d' });
+      await socket.find<CandleAnswer>('candle', ({ n }) => n === 0);
+      const cursor = await gateway.store.tracking.cursor(CHAIN);
+      if (cursor === null) throw new Error('the chain is not followed');
+      expect(await countStored(gateway, venueOf(gateway, CHAIN), cursor)).toBe(false);
+      await socket.find<CandleAnswer>('candle', ({ n }) => n === before);
+    } finally {
+      await socket.close();
+    }
+  });
+
   it('sends a candle again when its volume changes and its price does not', async () => {
     sandbox.controls.prices.jump(LINK, '15');
     const socket = await hlSocket(sandbox.url);
