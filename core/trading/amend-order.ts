@@ -2,19 +2,18 @@ import type { AgentCaller } from '../access/caller.js';
 import { describeOrder } from '../account/describe-order.js';
 import { marketName, symbolOf, type Collateral } from '../domain/market.js';
 import { getOrder } from '../account/list-orders.js';
-import { compare, decimal, round, type Decimal } from '../domain/decimal.js';
+import { compare, type Decimal } from '../domain/decimal.js';
 import type { AmendIntent, OpenTerms, ReclaimIntent, ReplaceIntent, WithdrawIntent } from '../domain/intent.js';
 import { sizedAt } from '../domain/order-machine.js';
 import type { Order } from '../domain/order.js';
 import { marketView } from '../domain/pricing/market-view.js';
-import { collateralForBaseSize, collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
+import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
 import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
 import { requireCurrent } from '../indexer/identify.js';
-import { checkLevels, checkOpening, checkScope, requireTradable } from './prepare-order.js';
+import { checkLevels, checkOpening, checkScope, notionalUsd, requireTradable } from './prepare-order.js';
 import { moveLevel, removeLevel, restingLevel } from './change-level.js';
 import {
-  invalid,
   priceUnits,
   slippageUnits,
   triggerUnits,
@@ -22,6 +21,7 @@ import {
   storedStopLoss,
   type Opening,
   type OrderChanges,
+  checkCollateral,
 } from './order-request.js';
 import { describeUnfilled, findOrder, indexOf, isCounterTrade, notModifiable, unlessOvertaken, type PreparedOrder } from './find-order.js';
 import type { KnownOrder, OrderChange } from '../ports/stores/orders.js';
@@ -119,13 +119,12 @@ export function readChanges(venue: Venue, order: Order, changes: OrderChanges): 
     sl: changes.sl === undefined ? order.sl : triggerUnits('sl', changes.sl),
     slippageP: changes.slippage === undefined ? order.slippageP : slippageUnits(changes.slippage),
   };
-  if (terms.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  checkCollateral(terms.collateralAmount);
   const sizeCollateral = positionSizeCollateral(terms);
   const market = { config, pair, symbol: symbolOf(pair), collateral, view };
   return { ...market, terms, sizeBase: size ?? 0n, sizeCollateral, isPriceGiven: true, storedSl: storedStopLoss(view, terms) };
 }
 
-const MAX_COLLATERAL = 2n ** 120n - 1n;
 /** The precision of published sizes, so that a client can send back the size it read. */
 const SHOWN_DECIMALS = 18;
 
@@ -184,8 +183,6 @@ async function giveUp(gateway: Gateway, venue: Venue, caller: AgentCaller, known
   return { order: describeUnfilled(venue, after), transaction: null };
 }
 
-const USD_DECIMALS = 6;
-
 /**
  * The growth of a resting order counts against the agent's daily cap, atomically with the check. Preparing the same growth again counts once.
  * It is released when its transaction expires unsent, or with the order; if the transaction is mined after all, it counts again.
@@ -193,7 +190,7 @@ const USD_DECIMALS = 6;
 function growthOf(venue: Venue, { agent, trader, scope }: AgentCaller, { known, order, collateral, write }: Change): OrderChange['growth'] {
   const growth = order.sizeCollateral - known.order.sizeCollateral;
   if (growth <= 0n) return null;
-  const usd = round(decimal(collateralToUsd(growth, collateral), 18), USD_DECIMALS, 'up');
+  const usd = notionalUsd({ sizeCollateral: growth, collateral });
   const account = { chain: venue.definition.slug, agent, trader, day: utcDay(venue.clock.now()) };
   const { expiresAt } = write.transaction;
   return { reservation: { ...account, id: `${known.id}/${order.sizeCollateral}`, usd, expiresAt }, capUsd: scope.dailySpendCapUsd };

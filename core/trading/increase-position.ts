@@ -5,7 +5,7 @@ import { decimal, formatDecimal, round, type Decimal } from '../domain/decimal.j
 import type { IncreaseIntent } from '../domain/intent.js';
 import { symbolOf, type Collateral } from '../domain/market.js';
 import type { Order } from '../domain/order.js';
-import { beforeV10InP10, markIn, PriceRangeError } from '../domain/pricing/exposure.js';
+import { beforeV10InP10, PriceRangeError } from '../domain/pricing/exposure.js';
 import { worstPrice, type PriceContext } from '../domain/pricing/execution-price.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { leverageAfter, leverageThatKeeps, predictIncrease, type IncreaseValues } from '../domain/pricing/predict-increase.js';
@@ -21,22 +21,12 @@ import { tooSmall } from './close-position.js';
 import { encodeIntent } from './encode-intent.js';
 import { isReverted } from './find-order.js';
 import { onPosition, type HeldPosition, type PositionFigures } from './find-position.js';
-import {
-  baseUnits,
-  currentPrice,
-  DEFAULT_SLIPPAGE,
-  exactUnits,
-  invalid,
-  LEVERAGE_DECIMALS,
-  MAX_COLLATERAL,
-  priceUnits,
-  slippageUnits,
-} from './order-request.js';
+import { baseUnits, exactUnits, LEVERAGE_DECIMALS, marketPrices, checkCollateral, slippageUnits } from './order-request.js';
 import { describePlaced, placeUnnamed } from './place-order.js';
 import { afterIncrease } from './position-after.js';
 import { pricedPosition, positionOrder, refuseForeseen, undescribed, type Foreseen, type PricedPosition } from './position-order.js';
 import { FULL } from './precheck-callback.js';
-import { draftOf, requireSession, USD_DECIMALS, type CheckedOrder } from './prepare-order.js';
+import { draftOf, notionalUsd, requireSession, USD_DECIMALS, type CheckedOrder } from './prepare-order.js';
 import { prepareTransaction, type PreparedWrite } from './prepare-transaction.js';
 import { wouldRevert } from './refuse-revert.js';
 
@@ -114,7 +104,7 @@ export async function prepareIncrease(
   const now = venue.clock.now();
   const order = orderOf(caller, position.figures, increase, { now, expiresAt: write.transaction.expiresAt });
   const account = { chain: venue.definition.slug, agent: caller.agent, trader: caller.trader, day: utcDay(now) };
-  const spend = { account, usd: addedUsd(increase), capUsd: caller.scope.dailySpendCapUsd };
+  const spend = { account, usd: notionalUsd(increase), capUsd: caller.scope.dailySpendCapUsd };
   return {
     position: positionOf(venue, outcome.after ?? position.own, position.place),
     checked: { write, draft: draftOf(gateway, venue, caller, { order, write, spend }) },
@@ -139,9 +129,9 @@ export function planIncrease(venue: Venue, figures: PositionFigures, request: In
   const leverage = request.leverage === undefined ? figures.leverage : exactUnits('leverage', request.leverage, LEVERAGE_DECIMALS);
   if (leverage > MAX_LEVERAGE) throw outOfRange(venue, figures, leverage);
   const sizeBase = baseUnits(request.size);
-  const mark = markIn(view.state, currentPrice(venue, pair.index));
-  const collateralDelta = collateralForBaseSize({ baseSize: sizeBase, price: mark, leverage, collateral, rounding: 'half-up' });
-  if (figures.collateralAmount + collateralDelta > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  const { price: expectedPrice, sizedAt } = marketPrices(venue, view, request.price);
+  const collateralDelta = collateralForBaseSize({ baseSize: sizeBase, price: sizedAt, leverage, collateral, rounding: 'half-up' });
+  checkCollateral(figures.collateralAmount + collateralDelta);
   // Without collateral the contract would add the leverage to that of the whole position.
   if (collateralDelta === 0n) throw tooSmall(collateral);
   const leverageDelta = leverage === figures.leverage ? leverageThatKeeps(figures, collateralDelta) : leverage;
@@ -151,7 +141,7 @@ export function planIncrease(venue: Venue, figures: PositionFigures, request: In
     symbol,
     collateral,
     sizeBase,
-    sizedAt: mark,
+    sizedAt,
     leverage,
     leverageAfter: after,
     sizeCollateral: positionSizeCollateral({ collateralAmount: collateralDelta, leverage: leverageDelta }),
@@ -161,8 +151,8 @@ export function planIncrease(venue: Venue, figures: PositionFigures, request: In
       tradeIndex: figures.tradeIndex,
       collateralDelta,
       leverageDelta,
-      expectedPrice: request.price === undefined ? mark : priceUnits('price', request.price),
-      slippageP: slippageUnits(request.slippage ?? DEFAULT_SLIPPAGE),
+      expectedPrice,
+      slippageP: slippageUnits(request.slippage),
     },
   };
 }
@@ -175,10 +165,6 @@ export function checkIncreaseScope(
   checkMarket(scope, symbol);
   for (const bound of [leverage, after]) checkLeverage(scope, decimal(bound, LEVERAGE_DECIMALS));
 }
-
-/** Rounded up, so that rounding never exceeds a cap. */
-export const addedUsd = ({ sizeCollateral, collateral }: Pick<Increase, 'sizeCollateral' | 'collateral'>): Decimal =>
-  round(decimal(collateralToUsd(sizeCollateral, collateral), 18), USD_DECIMALS, 'up');
 
 /** The contract adds only to positions that it opened since v10: older ones hold no tokens and pay no funding. */
 function refuseOldTrade(error: unknown): never {

@@ -68,8 +68,12 @@ export interface AskedOpening extends Opening {
   readonly sizedAt: bigint;
 }
 
-export const DEFAULT_SLIPPAGE = decimal(1n, 0);
+const DEFAULT_SLIPPAGE = decimal(1n, 0);
 export const MAX_COLLATERAL = 2n ** 120n - 1n;
+
+export function checkCollateral(collateralAmount: bigint): void {
+  if (collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+}
 
 export function orderMarket(venue: Venue, { market, collateral: wanted }: Pick<OrderRequest, 'market' | 'collateral'>): OrderMarket {
   const config = venue.feed.config();
@@ -113,11 +117,11 @@ export function readOpening(venue: Venue, market: OrderMarket, request: OrderReq
   const long = request.side === 'long';
   const leverage = requireLeverage(view, exactUnits('leverage', request.leverage, LEVERAGE_DECIMALS));
   const [tp, sl] = [triggerUnits('tp', request.tp), triggerUnits('sl', request.sl)];
-  const slippageP = slippageUnits(request.slippage ?? DEFAULT_SLIPPAGE);
+  const slippageP = slippageUnits(request.slippage);
   const sizeBase = baseUnits(request.size);
   const { price, sizedAt } = pricesOf(venue, market, request);
   const collateralAmount = collateralForBaseSize({ baseSize: sizeBase, price: sizedAt, leverage, collateral, rounding: 'half-up' });
-  if (collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  checkCollateral(collateralAmount);
   const place = { pairIndex: pair.index, collateralIndex: collateral.index };
   const referrer = referrerFor(venue, request);
   const figures = { type: request.type, ...place, long, leverage, collateralAmount, price, tp, sl, slippageP };
@@ -155,19 +159,23 @@ function requireLeverage({ pair, group }: MarketView, leverage: bigint): bigint 
   throw new GatewayError('LEVERAGE_OUT_OF_RANGE', { leverage: text(leverage), min: text(min), max: text(max) });
 }
 
-/** A market order without a price expects the mark in its own collateral. */
-function pricesOf(
-  venue: Venue,
-  { pair, view }: OrderMarket,
-  { type, price: given }: OrderRequest,
-): { readonly price: bigint; readonly sizedAt: bigint } {
-  const price = given === undefined ? null : priceUnits('price', given);
-  if (type === 'market') {
-    const mark = markIn(view.state, currentPrice(venue, pair.index));
-    return { price: price ?? mark, sizedAt: mark };
-  }
-  if (price === null) throw invalid('price', `is required for a ${type} order`);
+/** 1e10: the expected price, and the one that converts size to collateral. */
+interface OpeningPrices {
+  readonly price: bigint;
+  readonly sizedAt: bigint;
+}
+
+function pricesOf(venue: Venue, { view }: OrderMarket, { type, price: given }: OrderRequest): OpeningPrices {
+  if (type === 'market') return marketPrices(venue, view, given);
+  if (given === undefined) throw invalid('price', `is required for a ${type} order`);
+  const price = priceUnits('price', given);
   return { price, sizedAt: price };
+}
+
+/** What is bought at the market is sized at the mark in its own collateral, which is also expected where no price is given. */
+export function marketPrices(venue: Venue, { pair, state }: MarketView, given: Decimal | undefined): OpeningPrices {
+  const mark = markIn(state, currentPrice(venue, pair.index));
+  return { price: given === undefined ? mark : priceUnits('price', given), sizedAt: mark };
 }
 
 /** The live price of an open market, or the last price of a closed one. */
@@ -279,8 +287,8 @@ export function priceUnits(field: string, value: Decimal): bigint {
 export const triggerUnits = (field: string, value: Decimal | undefined): bigint =>
   value === undefined || value.units === 0n ? 0n : priceUnits(field, value);
 
-/** 1e3 percent. */
-export function slippageUnits(value: Decimal): bigint {
+/** 1e3 percent; that of an opening unless it is given. */
+export function slippageUnits(value: Decimal = DEFAULT_SLIPPAGE): bigint {
   const units = exactUnits('slippage', value, SLIPPAGE_DECIMALS);
   if (units > 0n && units <= MAX_SLIPPAGE_P) return units;
   throw invalid('slippage', 'must be above 0 and at most 65.535 percent');

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { marketName } from '../domain/market.js';
 import type { PositionFigures } from './find-position.js';
-import { currentPrice, MAX_COLLATERAL, orderMarket, storedStopLoss, type Opening, invalid } from './order-request.js';
+import { currentPrice, orderMarket, checkCollateral, storedStopLoss, type Opening } from './order-request.js';
 import { decimal, formatDecimal, round } from '../domain/decimal.js';
 import { tradingFee, pnlPercentP, rawPnl } from '../domain/pricing/fees.js';
 import { marketView, STANDARD_TERMS } from '../domain/pricing/market-view.js';
@@ -68,7 +68,7 @@ function prepareRelayed(
   { sizeBase }: Leg,
   { intent, instead, askedAt }: { readonly intent: OpenIntent; readonly instead: Instead | null; readonly askedAt: number },
 ): Promise<CheckedOrder> {
-  if (intent.collateralAmount > MAX_COLLATERAL) throw invalid('size', 'is more than the contracts can hold');
+  checkCollateral(intent.collateralAmount);
   return prepareOpening(gateway, venue, caller, openingOf(venue, intent, sizeBase), { relayed: { askedAt }, instead });
 }
 

@@ -234,5 +234,5 @@ export function checkScope({ scope }: AgentCaller, { symbol, terms }: Opening): 
 }
 
 /** Notional in USD, rounded up so that rounding never exceeds a cap. */
-export const notionalUsd = ({ sizeCollateral, collateral }: Opening): Decimal =>
+export const notionalUsd = ({ sizeCollateral, collateral }: Pick<Opening, 'sizeCollateral' | 'collateral'>): Decimal =>
   round(decimal(collateralToUsd(sizeCollateral, collateral), 18), USD_DECIMALS, 'up');

@@ -14,7 +14,6 @@ import type { Gateway, Venue } from '../gateway.js';
 import { fromNode } from '../ports/chain.js';
 import { onPosition, type HeldPosition } from './find-position.js';
 import {
-  addedUsd,
   belowStep,
   checkIncreaseScope,
   foreseeIncrease,
@@ -25,6 +24,7 @@ import {
   type IncreaseRequest,
 } from './increase-position.js';
 import { invalid, LEVERAGE_DECIMALS, PRICE_DECIMALS, SIZE_DECIMALS } from './order-request.js';
+import { notionalUsd } from './prepare-order.js';
 import {
   describeAccount,
   describeImpact,
@@ -57,7 +57,7 @@ export async function quoteIncrease(
     const [facts, account, scope] = await Promise.all([
       fromNode(openingFacts(venue, caller.trader, { ...figures, positionSizeCollateral: sizeCollateral })),
       fromNode(venue.chain.accountFacts(caller.trader, [collateral.address])),
-      scopeVerdicts(gateway, venue, caller, { usd: addedUsd(increase), check: (asked) => checkIncreaseScope(asked, increase) }),
+      scopeVerdicts(gateway, venue, caller, { usd: notionalUsd(increase), check: (asked) => checkIncreaseScope(asked, increase) }),
     ]);
     return {
       increase,
@@ -106,7 +106,7 @@ function describe(venue: Venue, { own, figures, place }: HeldPosition, increase:
     leverage: decimal(increase.leverage, LEVERAGE_DECIMALS),
     collateral: collateral.symbol,
     collateralNeeded: amount(intent.collateralDelta),
-    notionalUsd: addedUsd(increase),
+    notionalUsd: notionalUsd(increase),
     price: price(intent.expectedPrice),
     expectedPrice: price(values.impact.priceAfterImpact),
     worstPrice: price(worstPrice({ expectedPrice: intent.expectedPrice, maxSlippageP: intent.slippageP, long, open: true })),
