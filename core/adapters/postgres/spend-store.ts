@@ -19,10 +19,6 @@ export function createSpendStore(db: Knex) {
   return {
     reserve: (reservation: Reservation, capUsd: Decimal | null) => within((trx) => reserve(trx, reservation, capUsd)),
 
-    release: (chain: ChainSlug, id: string) => change(db, { chain, id, held: false }),
-
-    restore: (chain: ChainSlug, id: string) => change(db, { chain, id, held: true }),
-
     async releaseUnsent(chain: ChainSlug, now: number): Promise<number> {
       const { rows } = await tryAgain(() => db.raw<{ rows: [{ released: number }] }>(RELEASE_UNSENT, { chain, now }));
       return rows[0].released;
@@ -76,10 +72,6 @@ const DAY = 'chain = :chain and agent = :agent and trader = :trader and day = :d
 export const SPENT = `
   select (coalesce((select usd from spend_sums where ${DAY}), 0) + coalesce(sum(case when held then usd else -usd end), 0))::text as spent
   from spend_reservations where ${DAY} and held <> in_sum`;
-
-async function change(db: Knex, { chain, id, held }: { readonly chain: ChainSlug; readonly id: string; readonly held: boolean }) {
-  return (await tryAgain(() => db('spend_reservations').where({ chain, id, held: !held }).update({ held }))) > 0;
-}
 
 /** Reservations that another transaction has locked are left for the next time: a wait here could be part of a deadlock. */
 const RELEASE_UNSENT = `

@@ -181,10 +181,6 @@ export interface SpendStore {
    * released id is reserved anew, on the current day.
    */
   reserve(reservation: Reservation, capUsd: Decimal | null): Promise<boolean>;
-  /** Releases the notional; idempotent, and false when nothing was held. */
-  release(chain: ChainSlug, id: string): Promise<boolean>;
-  /** Counts a released notional again regardless of the cap: its order reached the chain after all. */
-  restore(chain: ChainSlug, id: string): Promise<boolean>;
   /** Releases expired reservations that are not on chain; returns the count. */
   releaseUnsent(chain: ChainSlug, now: number): Promise<number>;
   /** The sum of the reservations that are held. */

@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import type { Reservation } from '../../../core/ports/stores/orders.js';
 import { add, compare, decimal, formatDecimal, parseDecimal, ZERO, type Decimal } from '../../../core/domain/decimal.js';
 import type { Address } from '../../../core/types.js';
+import { settling } from '../../../core/adapters/postgres/spend-store.js';
+import { inTransaction, runAll } from '../../../core/adapters/postgres/statement.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
 
 let replicas: Replicas;
@@ -18,6 +20,11 @@ const fresh = (): string => String((last += 1));
 const newAgent = (): Address => `0x${fresh().padStart(40, '0')}`;
 const TRADER: Address = `0x${'ab'.repeat(20)}`;
 const usd = parseDecimal;
+/** What a follower does with the reservation of an order that it saves. */
+const save = (at: number, id: string, holds: boolean): Promise<void> =>
+  inTransaction(stores[at % 2 === 0 ? 0 : 1].db, (trx) => runAll(trx, settling('base', [{ id, holds, size: null }])));
+const release = (id: string, at = 0): Promise<void> => save(at, id, false);
+const restore = (id: string, at = 0): Promise<void> => save(at, id, true);
 const reservation = (agent: Address, amount: string, changes: Partial<Reservation> = {}): Reservation => ({
   chain: 'base',
   agent,
@@ -101,21 +108,21 @@ describe('a daily spend cap', () => {
     const [one, two] = [reservation(agent, '60'), reservation(agent, '40')];
     await stores[0].spend.reserve(one, usd('100'));
     await stores[0].spend.reserve(two, usd('100'));
-    const releases = await Promise.all(Array.from({ length: 10 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.release('base', one.id)));
-    expect(releases.filter(Boolean)).toHaveLength(1);
+    await Promise.all(Array.from({ length: 10 }, (_, n) => release(one.id, n)));
     expect(await spentBy(agent)).toBe('40');
-    expect(await stores[1].spend.release('base', 'unknown')).toBe(false);
+    await release('unknown');
+    expect(await spentBy(agent)).toBe('40');
   });
 
   it('stays the sum of what holds when the same orders are reserved, released and land all at once', async () => {
     const agent = newAgent();
     const all = Array.from({ length: 4 }, () => reservation(agent, '5'));
     await Promise.all(
-      Array.from({ length: 48 }, (_, n) => {
+      Array.from({ length: 48 }, async (_, n) => {
         const { spend } = stores[n % 2 === 0 ? 0 : 1];
         const one = all[n % 4] ?? reservation(agent, '5');
-        if (n % 3 === 0) return spend.reserve(one, usd('1000'));
-        return n % 3 === 1 ? spend.release('base', one.id) : spend.restore('base', one.id);
+        if (n % 3 === 0) await spend.reserve(one, usd('1000'));
+        else await save(n, one.id, n % 3 === 2);
       }),
     );
     const held = await stores[0].db('spend_reservations').where({ agent, held: true });
@@ -126,7 +133,7 @@ describe('a daily spend cap', () => {
     const agent = newAgent();
     const one = reservation(agent, '60');
     await stores[0].spend.reserve(one, usd('100'));
-    await stores[0].spend.release('base', one.id);
+    await release(one.id);
     await stores[0].spend.reserve(reservation(agent, '50'), usd('100'));
     expect(await stores[1].spend.reserve(one, usd('100'))).toBe(false);
     const tomorrow = { ...one, day: one.day + 1, usd: usd('70') };
@@ -135,7 +142,7 @@ describe('a daily spend cap', () => {
     );
     expect(answers).toEqual(Array(20).fill(true));
     expect([await spentBy(agent), await spentBy(agent, { day: tomorrow.day })]).toEqual(['50', '70']);
-    await stores[0].spend.release('base', one.id);
+    await release(one.id);
     expect([await spentBy(agent), await spentBy(agent, { day: tomorrow.day })]).toEqual(['50', '0']);
   });
 
@@ -143,10 +150,9 @@ describe('a daily spend cap', () => {
     const agent = newAgent();
     const late = reservation(agent, '80');
     await stores[0].spend.reserve(late, usd('100'));
-    await stores[0].spend.release('base', late.id);
+    await release(late.id);
     await stores[1].spend.reserve(reservation(agent, '90'), usd('100'));
-    const landings = await Promise.all(Array.from({ length: 6 }, (_, n) => stores[n % 2 === 0 ? 0 : 1].spend.restore('base', late.id)));
-    expect(landings.filter(Boolean)).toHaveLength(1);
+    await Promise.all(Array.from({ length: 6 }, (_, n) => restore(late.id, n)));
     expect(await spentBy(agent)).toBe('170');
     expect(await spentBy(agent, { day: 20_001 })).toBe('0');
     expect(await stores[0].spend.reserve(reservation(agent, '0.01'), usd('100'))).toBe(false);
@@ -174,7 +180,7 @@ describe('a daily spend cap', () => {
           } else if ('at' in rest) {
             const one = known[rest.at % Math.max(known.length, 1)];
             if (!one || kind === 'reserve') continue;
-            expect(await spend[kind]('base', one.id)).toBe(one.isHeld === (kind === 'release'));
+            await save(n, one.id, kind === 'restore');
             one.isHeld = kind === 'restore';
           }
           expect(await spentBy(agent)).toBe(formatDecimal(sum()));

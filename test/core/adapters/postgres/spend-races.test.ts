@@ -35,15 +35,19 @@ const sessions = (): readonly [Knex, Knex] => {
 const growthOn = (day: number): Reservation => ({ ...WHO, day, id: '7/900', usd: parseDecimal('30'), expiresAt: NEVER });
 const spentOn = async (day: number): Promise<string> => formatDecimal(await createSpendStore(sessions()[0]).spent({ ...WHO, day }));
 /** What a follower does with the reservations of an order that it saves. */
-const settle = (db: Knex, holds: boolean): Promise<void> =>
-  inTransaction(db, (trx) => runAll(trx, settling(CHAIN, [{ id: '7', holds, size: null }])));
+const settle = (db: Knex, holds: boolean, id = '7'): Promise<void> =>
+  inTransaction(db, (trx) => runAll(trx, settling(CHAIN, [{ id, holds, size: null }])));
+const releaseIn = (trx: Knex.Transaction): Promise<void> => runAll(trx, settling(CHAIN, [{ id: '7', holds: false, size: null }]));
 
 /** Starts `second` on another session while `first` has changed the reservation and not committed, and commits when it waits for that. */
-async function overlap(first: (spend: ReturnType<typeof createSpendStore>) => Promise<void>, second: (db: Knex) => Promise<void>) {
+async function overlap(
+  first: (spend: ReturnType<typeof createSpendStore>, trx: Knex.Transaction) => Promise<void>,
+  second: (db: Knex) => Promise<void>,
+) {
   const [db, beside] = sessions();
   let waits = Promise.resolve();
   await db.transaction(async (trx) => {
-    await first(createSpendStore(trx));
+    await first(createSpendStore(trx), trx);
     waits = second(beside);
     await eventually(
       () => trx.raw<{ rows: unknown[] }>('select from pg_locks where not granted and pg_blocking_pids(pid) @> array[pg_backend_pid()]'),
@@ -57,8 +61,8 @@ describe('a size increase that moves to the next UTC day', () => {
   it('counts on no day when its order ends meanwhile', async () => {
     await createSpendStore(sessions()[0]).reserve(growthOn(DAY), null);
     await overlap(
-      async (spend) => {
-        await spend.release(CHAIN, '7/900');
+      async (spend, trx) => {
+        await releaseIn(trx);
         await spend.reserve(growthOn(NEXT), parseDecimal('100'));
       },
       (db) => settle(db, false),
@@ -69,11 +73,11 @@ describe('a size increase that moves to the next UTC day', () => {
   it('counts on the new day when its order comes back meanwhile, and ends with it', async () => {
     const spend = createSpendStore(sessions()[0]);
     await spend.reserve(growthOn(DAY), null);
-    await spend.release(CHAIN, '7/900');
+    await settle(sessions()[0], false);
     await overlap(
-      async (moving) => {
+      async (moving, trx) => {
         await moving.reserve(growthOn(NEXT), parseDecimal('100'));
-        await moving.release(CHAIN, '7/900');
+        await releaseIn(trx);
       },
       (db) => settle(db, true),
     );
@@ -124,18 +128,18 @@ describe('the reservations of a busy day', () => {
       if (placed.kind === 'placed') ids.push(String(placed.stored.id));
     }
     expect(ids).toHaveLength(150);
-    const [spend, beside] = [createSpendStore(sessions()[0]), createSpendStore(sessions()[1])];
+    const [db, beside] = sessions();
     const placing = Promise.all(Array.from({ length: 120 }, (_, at) => place(at)));
-    await Promise.all(ids.map((id, at) => (at % 2 === 0 ? spend : beside).release(CHAIN, id)));
+    await Promise.all(ids.map((id, at) => settle(at % 2 === 0 ? db : beside, false, id)));
     const kinds = (await placing).map(({ kind }) => kind);
     expect(kinds.filter((kind) => kind !== 'placed' && kind !== 'over-cap')).toEqual([]);
     expect(await spentOn(NEXT)).toBe(await heldOn(NEXT));
     expect(await spentOn(NEXT)).toBe(String(kinds.filter((kind) => kind === 'placed').length));
     expect(await sessions()[0]('spend_sums').where({ ...WHO, day: NEXT })).toHaveLength(1);
     for (const id of ids.slice(0, 3)) {
-      await spend.restore(CHAIN, id);
-      await spend.release(CHAIN, id);
-      await beside.reserve({ ...WHO, day: DAY, id, usd: parseDecimal('2') }, null);
+      await settle(db, true, id);
+      await settle(db, false, id);
+      await createSpendStore(beside).reserve({ ...WHO, day: DAY, id, usd: parseDecimal('2') }, null);
     }
     expect([await spentOn(DAY), await spentOn(NEXT)]).toEqual([await heldOn(DAY), await heldOn(NEXT)]);
   });
