@@ -1,4 +1,4 @@
-import { beingChecked, isOutdated, openDoubts, type ContractCheck } from '../domain/contract-doubt.js';
+import { agreesAnew, beingChecked, isOutdated, NOTHING_KNOWN, openDoubts, type ContractCheck } from '../domain/contract-doubt.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import { redactText } from '../observability/redact.js';
@@ -49,15 +49,15 @@ function createIdentification(gateway: Pick<Gateway, 'store'>, venue: Venue): Id
 
   async function ask(): Promise<void> {
     askedAt = clock.now();
-    const cut = state.contract?.cut ?? null;
+    const { cut, cutHash } = state.contract ?? NOTHING_KNOWN;
     const facts = await chain.identify(referrersOf(venue.referrers));
-    const findings = cut === null ? [] : await findingsOf(venue, facts, cut);
+    const found = cut === null ? NO_FINDINGS : await findingsOf(venue, facts, cut);
     const notes = factNotes(venue, facts);
     if (state.facts === null) log.info('chain.identified', { chainId: facts.chainId, missing: facts.missing });
     if (notes.join() !== (state.facts === null ? '' : factNotes(venue, state.facts).join())) log.warn('chain.differs', { notes });
     const before = state.facts;
     state.facts = facts;
-    state.checked = { block: facts.block, cut, findings };
+    state.checked = { block: facts.block, cut, cutHash, ...found };
     const isDoubted = await judge(gateway, venue, state.checked, before);
     dueAt = clock.now() + (isDoubted ? DOUBTED_MS : facts.missing?.length ? RETRY_MS : AGAIN_MS);
   }
@@ -95,47 +95,63 @@ function createIdentification(gateway: Pick<Gateway, 'store'>, venue: Venue): Id
   };
 }
 
+type Findings = Pick<ContractCheck, 'findings' | 'logged' | 'isWhole'>;
+
+const NO_FINDINGS: Findings = { findings: [], logged: [], isWhole: true };
+
 /** What is not as this release expects, in the sentences of `/ready`. */
-async function findingsOf({ chain, feed }: Venue, { missing, collaterals }: ChainFacts, since: bigint): Promise<string[]> {
-  if (missing === null) return ['the Diamond does not list the functions it serves'];
+async function findingsOf({ chain, feed }: Venue, { missing, collaterals }: ChainFacts, since: bigint): Promise<Findings> {
+  const incomplete = (findings: readonly string[], logged: readonly string[] = []): Findings => ({ findings, logged, isWhole: false });
+  if (missing === null) return incomplete(['the Diamond does not list the functions it serves']);
   const functions = missing.map((name) => missingNote(name));
   // Without the functions that count there is nothing to compare.
-  if (['pairsCount', 'groupsCount', 'feesCount'].some((name) => missing.includes(name))) return functions;
+  if (['pairsCount', 'groupsCount', 'feesCount'].some((name) => missing.includes(name))) return incomplete(functions);
   const figures = await chain.figures(since).catch((error: unknown) => {
     if (error instanceof NoNodeError) throw error;
     return null;
   });
   // Only openings wait for the operator then; without a finding nothing at all could be signed.
-  if (figures === null) return [...functions, 'the Diamond does not give the figures that are compared'];
+  if (figures === null) return incomplete([...functions, 'the Diamond does not give the figures that are compared']);
   const { pairs, groups, fees, brokenEvents } = figures;
-  const events = brokenEvents.map((name) => `the Diamond logs ${name} in another form`);
-  if (feed.status().configFrom !== 'backend') return [...functions, ...events];
+  const logged = brokenEvents.map((name) => `the Diamond logs ${name} in another form`);
+  if (feed.status().configFrom !== 'backend') return incomplete([...functions, ...logged], logged);
   const config = feed.config();
   const said = countsText(config.pairs.length, config.groups.length, config.fees.length, config.collaterals.length);
   const found = countsText(pairs, groups, fees, collaterals?.length ?? config.collaterals.length);
-  return [...functions, ...events, ...(said === found ? [] : [`the Diamond has ${found}, and the backend says ${said}`])];
+  const counts = said === found ? [] : [`the Diamond has ${found}, and the backend says ${said}`];
+  return { findings: [...functions, ...logged, ...counts], logged, isWhole: true };
 }
 
 const countsText = (pairs: number, groups: number, fees: number, collaterals: number): string =>
   `${pairs} pairs, ${groups} groups, ${fees} fee rows and ${collaterals} collaterals`;
 
 /** True while findings keep positions from being opened. What the contract lacked before the change is no finding of it. */
-async function judge(
-  { store }: Pick<Gateway, 'store'>,
-  { definition, state, clock, log }: Venue,
-  check: ContractCheck,
-  before: ChainFacts | null,
-) {
+async function judge({ store }: Pick<Gateway, 'store'>, venue: Venue, check: ContractCheck, before: ChainFacts | null): Promise<boolean> {
+  const { definition, state, clock, log } = venue;
   const { contract } = state;
-  const doubts = contract === null ? [] : openDoubts(contract, check);
-  if (doubts.length === 0 || check.cut === null) return false;
-  const lacked = before !== null && before.block < check.cut ? (before.missing ?? []).map((name) => missingNote(name)) : [];
+  if (contract === null || check.cut === null || check.cutHash === null) return false;
+  const cut = { block: check.cut, hash: check.cutHash };
+  const doubts = openDoubts(contract, check);
+  if (doubts.length === 0) {
+    // From now on a finding is not the change's: the protocol lists markets before its backend names them.
+    if (agreesAnew(contract, check) && (await store.contract.agree(definition.slug, cut, clock.now())))
+      noteAccepted(venue, check, contract.accepted?.findings ?? []);
+    return false;
+  }
+  const lacked = before !== null && before.block < cut.block ? (before.missing ?? []).map((name) => missingNote(name)) : [];
   if (!doubts.every((doubt) => lacked.includes(doubt))) return true;
-  log.info('chain.change-accepted', { block: check.cut, lacked });
-  const accepted = { upTo: check.cut, findings: check.findings };
-  await store.contract.accept(definition.slug, { ...accepted, reason: 'the contract lacked this before the change' }, clock.now());
-  state.contract = contract && { ...contract, accepted };
+  const accepted = { findings: check.findings, reason: 'the contract lacked this before the change' };
+  if (!(await store.contract.accept(definition.slug, cut, accepted, clock.now()))) return true;
+  log.info('chain.change-accepted', { block: cut.block, lacked });
+  noteAccepted(venue, check, check.findings);
   return false;
+}
+
+/** What is known of the contract may have been read again meanwhile, and may name a later change. */
+function noteAccepted({ state }: Venue, { cut, cutHash }: ContractCheck, findings: readonly string[]): void {
+  const { contract } = state;
+  if (contract === null || cut === null || contract.cut !== cut || contract.cutHash !== cutHash) return;
+  state.contract = { ...contract, accepted: { upTo: cut, findings } };
 }
 
 /** Nothing is signed on what was known before the contract changed: the checks take a moment. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openDoubts } from '../../core/domain/contract-doubt.js';
+import { isOutdated, openDoubts } from '../../core/domain/contract-doubt.js';
 import { parseDecimal, toUnits } from '../../core/domain/decimal.js';
 import { GatewayError } from '../../core/errors.js';
 import { haltOfOpenings, venueOf, type Gateway, type Venue } from '../../core/gateway.js';
@@ -42,11 +42,13 @@ export const CONTRACT_ROUTES = [
       const venue = venueOf(gateway, chain);
       await refreshStanding(gateway, venue);
       const { contract, checked } = venue.state;
-      const cut = contract?.cut ?? null;
-      if (cut === null || checked?.cut !== cut)
-        throw new GatewayError('UNSUPPORTED', { reason: `No checked change of the contracts on ${chain} waits to be accepted.` });
-      await gateway.store.contract.accept(venue.definition.slug, { upTo: cut, findings: checked.findings, reason }, gateway.clock.now());
-      gateway.log.warn('chain.change-accepted', { chain, block: cut, findings: checked.findings, reason });
+      const nothing = new GatewayError('UNSUPPORTED', { reason: `No checked change of the contracts on ${chain} waits to be accepted.` });
+      const { cut: block = null, cutHash: hash = null, findings = [] } = checked ?? {};
+      if (contract === null || block === null || hash === null || isOutdated(contract, checked)) throw nothing;
+      // A reorganisation may have taken the change back meanwhile.
+      if (!(await gateway.store.contract.accept(venue.definition.slug, { block, hash }, { findings, reason }, gateway.clock.now())))
+        throw nothing;
+      gateway.log.warn('chain.change-accepted', { chain, block, findings, reason });
       await refreshStanding(gateway, venue);
       return { chains: [await describe(gateway, venue)] };
     },

@@ -1,5 +1,7 @@
 import { Wallet } from 'ethers';
+import { WRITE_FUNCTIONS } from '../../core/chains/diamond-functions.js';
 import { venueOf } from '../../core/gateway.js';
+import { identificationOf } from '../../core/indexer/identify.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { facetsOf, setFacets, without, type Facet } from '../harness/diamond/cut-diamond.js';
 import { order as orderOf, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
@@ -13,6 +15,7 @@ import type { TestVenue } from '../harness/venue/own-venue.js';
 
 const SLUG = 'arbitrum-sepolia';
 const UPDATE_LEVERAGE = '0x0bce9aaa';
+const WITHDRAW_PNL = WRITE_FUNCTIONS.withdrawPositivePnl.selector;
 let sandbox: TestVenue;
 let chain: ChainControls;
 let facets: readonly Facet[];
@@ -54,6 +57,23 @@ describe('after the facets of the contract changed', () => {
     await cut(facets);
     expect(state().checked?.findings).toEqual([]);
     expect(await agent.place(MARKET, 'filled')).toMatchObject({ status: 'filled' });
+  });
+
+  it('what differs later is not the change that agreed', async () => {
+    await eventually(
+      () => state().contract,
+      (contract) => contract !== null && contract.cut !== null && contract.accepted?.upTo === contract.cut,
+    );
+    await setFacets(chain, without(facets, [WITHDRAW_PNL]), false);
+    try {
+      await chain.mine(1);
+      await identificationOf(sandbox.gateway, venueOf(sandbox.gateway, SLUG)).now();
+      expect(state().checked?.findings).toEqual([expect.stringContaining('withdrawPositivePnl')]);
+      expect((await agent.create(MARKET)).status).toBe(201);
+    } finally {
+      await setFacets(chain, facets, false);
+      await identificationOf(sandbox.gateway, venueOf(sandbox.gateway, SLUG)).now();
+    }
   });
 
   it('positions stay closed to openings while the contract differs, until the operator accepts it; closing goes on', async () => {

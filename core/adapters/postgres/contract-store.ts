@@ -19,8 +19,11 @@ export function createContractStore(db: Knex): ContractStore {
     async unexplained(chain, limit) {
       return ask<{ id: bigint; trader: Address; orderKey: OrderKey | null; txHash: Hex }>(db, UNEXPLAINED, { chain, limit });
     },
-    async accept(chain, { upTo, findings, reason }, at) {
-      await ask(db, ACCEPT, { chain, upTo, findings: JSON.stringify(findings), reason, at });
+    async accept(chain, { block, hash }, { findings, reason }, at) {
+      return (await ask(db, ACCEPT, { chain, block, hash, findings: JSON.stringify(findings), reason, at })).length > 0;
+    },
+    async agree(chain, { block, hash }, at) {
+      return (await ask(db, AGREE, { chain, block, hash, at })).length > 0;
     },
   };
 }
@@ -50,6 +53,7 @@ export function createContractUnit(
     forgetAbove(block) {
       leave(FORGET_UNREAD_ABOVE, { block });
       leave(FORGET_CUTS_ABOVE, { block });
+      leave(FORGET_ACCEPTED_ABOVE, { block });
     },
   };
 }
@@ -58,12 +62,14 @@ export function createContractUnit(
 export interface StandingRow {
   readonly unread: readonly { readonly txHash: Hex; readonly block: string }[];
   readonly cut: string | null;
+  readonly cutHash: Hex | null;
   readonly accepted: { readonly upTo: string; readonly findings: readonly string[] } | null;
 }
 
-export const standingOf = ({ unread, cut, accepted }: StandingRow): ContractStanding => ({
+export const standingOf = ({ unread, cut, cutHash, accepted }: StandingRow): ContractStanding => ({
   unread: unread.map(({ txHash, block }) => ({ txHash, block: BigInt(block) })),
   cut: cut === null ? null : BigInt(cut),
+  cutHash,
   accepted: accepted && { ...accepted, upTo: BigInt(accepted.upTo) },
 });
 
@@ -73,6 +79,7 @@ export const STANDING_COLUMN = `jsonb_build_object(
       from (select tx_hash, block_number from unread_transactions where chain = cast(:chain as text) and settled_at is null
         order by block_number limit 5) as oldest),
     'cut', (select max(block_number)::text from diamond_cuts where chain = cast(:chain as text)),
+    'cutHash', (select block_hash from diamond_cuts where chain = cast(:chain as text) order by block_number desc limit 1),
     'accepted', (select jsonb_build_object('upTo', up_to_block::text, 'findings', findings)
       from accepted_contracts where chain = cast(:chain as text)))`;
 
@@ -123,11 +130,26 @@ const UNEXPLAINED = statement(`
   where chain = cast(:chain as text) and status = 'pending' and requested_block is null and state ->> 'unexplained' is not null
   order by id limit cast(:limit as integer)`);
 
+/** The lock waits for a reorganisation that is deleting the change, which thus either deletes it first or finds the acceptance. */
+const STORED_CUT = `select 1 from diamond_cuts
+    where chain = cast(:chain as text) and block_number = cast(:block as bigint) and block_hash = cast(:hash as text) limit 1 for share`;
+
 const ACCEPT = statement(`
+  with cut as (${STORED_CUT})
   insert into accepted_contracts (chain, up_to_block, findings, reason, at)
-  values (cast(:chain as text), cast(:upTo as bigint), cast(:findings as jsonb), cast(:reason as text), cast(:at as bigint))
+  select cast(:chain as text), cast(:block as bigint), cast(:findings as jsonb), cast(:reason as text), cast(:at as bigint) from cut
   on conflict (chain) do update
-    set up_to_block = excluded.up_to_block, findings = excluded.findings, reason = excluded.reason, at = excluded.at`);
+    set up_to_block = excluded.up_to_block, findings = excluded.findings, reason = excluded.reason, at = excluded.at
+    where accepted_contracts.up_to_block <= excluded.up_to_block
+  returning up_to_block`);
+
+const AGREE = statement(`
+  with cut as (${STORED_CUT})
+  insert into accepted_contracts (chain, up_to_block, findings, reason, at)
+  select cast(:chain as text), cast(:block as bigint), '[]', null, cast(:at as bigint) from cut
+  on conflict (chain) do update set up_to_block = excluded.up_to_block, at = excluded.at
+    where accepted_contracts.up_to_block < excluded.up_to_block
+  returning up_to_block`);
 
 const KEEP_UNREAD = statement(`
   insert into unread_transactions (chain, block_number, block_hash, tx_hash, at, logs)
@@ -154,3 +176,7 @@ const FORGET_UNREAD_ABOVE = plannedAnew(`
 
 const FORGET_CUTS_ABOVE = plannedAnew(`
   delete from diamond_cuts where chain = cast(:chain as text) and block_number > cast(:block as bigint)`);
+
+/** Which change is covered is no longer known then, so none is; the findings that the operator accepted stay. */
+const FORGET_ACCEPTED_ABOVE = plannedAnew(`
+  update accepted_contracts set up_to_block = 0 where chain = cast(:chain as text) and up_to_block > cast(:block as bigint)`);

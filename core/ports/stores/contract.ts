@@ -12,6 +12,12 @@ export interface KeptTransaction {
   readonly settled: { readonly at: number; readonly note: string } | null;
 }
 
+/** Identifies a change of the facets, or all of one block. */
+export interface NewestCut {
+  readonly block: bigint;
+  readonly hash: Hex;
+}
+
 /** An order whose outcome such a transaction holds. */
 export interface UnexplainedOrder {
   readonly id: bigint;
@@ -37,9 +43,13 @@ export interface ContractStore {
   /** Oldest first. */
   unread(chain: ChainSlug, limit: number): Promise<KeptTransaction[]>;
   unexplained(chain: ChainSlug, limit: number): Promise<UnexplainedOrder[]>;
+  /** Stores that a change is accepted, with these findings; false where a reorganisation took it back or a later one is accepted. */
   accept(
     chain: ChainSlug,
-    accepted: NonNullable<ContractStanding['accepted']> & { readonly reason: string | null },
+    cut: NewestCut,
+    accepted: { readonly findings: readonly string[]; readonly reason: string | null },
     at: number,
-  ): Promise<void>;
+  ): Promise<boolean>;
+  /** The same of a change that agrees; the findings that were accepted stay. */
+  agree(chain: ChainSlug, cut: NewestCut, at: number): Promise<boolean>;
 }

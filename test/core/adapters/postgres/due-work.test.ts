@@ -1,11 +1,12 @@
 import { createStore, type KnexStore } from '../../../../core/adapters/postgres/create-store.js';
 import { parseDecimal } from '../../../../core/domain/decimal.js';
 import type { DueWork } from '../../../../core/ports/store.js';
-import type { Address } from '../../../../core/types.js';
+import type { Address, Hex } from '../../../../core/types.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { orderDraft, type DraftWishes } from '../../../harness/traders/order-draft.js';
 import { storeAction } from '../../../harness/hyperliquid/store-action.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { eventually } from '../../../harness/time/eventually.js';
 import { NOTHING_DUE } from '../../../harness/database/nothing-due.js';
 
 /** One statement answers for all that waits for a time or for another replica: each part must come, and go again when it is done. */
@@ -170,6 +171,61 @@ describe('what is due on a chain', () => {
     expect(await due()).toEqual({ ...NOTHING_DUE, closingSlippages: true });
     expect(await due(NOW, [])).toEqual(NOTHING_DUE); // a replica without wallets sends nothing
     expect(await store.closingSlippages.takeDue(CHAIN, NOW, NOW + 2_000)).toHaveLength(1);
+    expect(await due()).toEqual(NOTHING_DUE);
+  });
+});
+
+describe('an accepted change of the contract', () => {
+  const [FIRST, BRANCH] = ['0xf1', '0xf2'] as const;
+  const noted = (block: bigint, hash: Hex, forkAt: bigint | null = null) =>
+    store.tracking.change(CHAIN, async (unit) => {
+      if (forkAt !== null) await unit.orphanAbove(forkAt);
+      unit.noteCuts([{ blockNumber: block, blockHash: hash, txHash: hash, logIndex: 0, at: NOW }]);
+    });
+  const standing = async () => {
+    const { cut, cutHash, accepted } = (await due()).contract;
+    return [cut, cutHash, accepted];
+  };
+  const words = { findings: ['one'], reason: null };
+
+  it('covers no change of another branch, and its findings stay', async () => {
+    await noted(50n, FIRST);
+    expect(await store.contract.accept(CHAIN, { block: 50n, hash: FIRST }, words, NOW)).toBe(true);
+    expect(await store.contract.agree(CHAIN, { block: 50n, hash: FIRST }, NOW)).toBe(false);
+    await noted(100n, FIRST);
+    expect(await store.contract.agree(CHAIN, { block: 100n, hash: FIRST }, NOW)).toBe(true);
+    expect(await standing()).toEqual([100n, FIRST, { upTo: 100n, findings: ['one'] }]);
+    // A replica that is late.
+    expect(await store.contract.accept(CHAIN, { block: 50n, hash: FIRST }, { ...words, findings: [] }, NOW)).toBe(false);
+
+    await noted(98n, BRANCH, 80n);
+    expect(await standing()).toEqual([98n, BRANCH, { upTo: 0n, findings: ['one'] }]);
+    await noted(100n, BRANCH);
+    for (const take of [
+      () => store.contract.agree(CHAIN, { block: 100n, hash: FIRST }, NOW),
+      () => store.contract.accept(CHAIN, { block: 100n, hash: FIRST }, words, NOW),
+    ])
+      expect(await take()).toBe(false);
+    expect(await standing()).toEqual([100n, BRANCH, { upTo: 0n, findings: ['one'] }]);
+  });
+
+  it('is not stored while a reorganisation takes the change back', async () => {
+    await noted(100n, FIRST);
+    const agreeing = { done: Promise.resolve(false) };
+    await store.tracking.change(CHAIN, async (unit) => {
+      await unit.orphanAbove(80n);
+      agreeing.done = store.contract.agree(CHAIN, { block: 100n, hash: FIRST }, NOW);
+      await eventually(
+        async () =>
+          (
+            await store.db.raw<{ rows: unknown[] }>(
+              `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+            )
+          ).rows.length,
+        (waiting) => waiting > 0,
+      );
+    });
+    expect(await agreeing.done).toBe(false);
     expect(await due()).toEqual(NOTHING_DUE);
   });
 });
