@@ -4,7 +4,7 @@ import { decimal, type Decimal } from '../domain/decimal.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address } from '../types.js';
 import { fromNode } from '../ports/chain.js';
-import { newestBlock } from './list-positions.js';
+import { heldInOrders, newestBlock } from './list-positions.js';
 
 export interface Account {
   address: Address;
@@ -29,10 +29,11 @@ export async function getAccount(gateway: Gateway, venue: Venue, trader: Address
     fromNode(venue.chain.accountFacts(trader, [])),
     listAgents(gateway, venue, trader),
   ]);
+  const inOrders = heldInOrders(venue, wallet);
   return {
     address: trader,
     balances: collaterals.flatMap(({ symbol, index, decimals, isActive }, at) => {
-      const [token, held] = [wallet.tokens[at], wallet.inOrders.get(index) ?? 0n];
+      const [token, held] = [wallet.tokens[at], inOrders.get(index) ?? 0n];
       // Orders in a collateral that was deactivated since still give it back.
       if (!token || (!isActive && held === 0n)) return [];
       const amount = (units: bigint): Decimal => decimal(units, decimals);

@@ -10,7 +10,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../types.js';
 import { fromNode } from '../ports/chain.js';
-import type { OpenTrade, OpenTrades, OpenTradesQuery, ReadTrades } from '../ports/account-chain.js';
+import type { OpenTrade, OpenTrades, OpenTradesQuery, ReadTrades, Wallet } from '../ports/account-chain.js';
 import type { ListedPosition } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, collateralOf, priceOf, tradeSize } from './describe-order.js';
 import { completeTrades, structOf } from './complete-trades.js';
@@ -113,6 +113,15 @@ export function wholeTrades(
 ): OpenTrades {
   noticeMissing(venue, read);
   return completeTrades(venue, trader, read, known);
+}
+
+/** Of these orders alone; refused where the contract does not say, because clients take a part that is missing for a loss. */
+export function heldInOrders(venue: Venue, { inOrders, isListed }: Pick<Wallet, 'inOrders' | 'isListed'>): ReadonlyMap<number, bigint> {
+  noticeMissing(venue, { isListed, trades: [] });
+  if (inOrders !== null) return inOrders;
+  const reason =
+    'the contracts do not say what a trader’s orders hold: they serve neither the list of them (getTrades, getPendingOrders) nor each';
+  throw new GatewayError('NOT_READY', { reason });
 }
 
 export const openTradesQuery = (

@@ -17,7 +17,7 @@ const referrerNotes = ({ unlisted = [], unchecked = [] }: Pick<ChainFacts, 'unli
   ...unchecked.map((referrer) => `the Diamond does not say whether ${referrer} is whitelisted as a referrer`),
 ];
 
-/** Reads of positions; where nothing takes their place, the read of the position is refused. */
+/** Reads of positions and orders; where nothing takes their place, the read of the position is refused. */
 const REPLACED: ReadonlySet<string> = new Set([
   'getTrades',
   'getTradeInfos',
@@ -29,11 +29,12 @@ const REPLACED: ReadonlySet<string> = new Set([
   'getPairOisAfterV10Token',
   'pairSpreadPArray',
   'getTrade',
+  'getPendingOrders',
   'getTradeInfo',
 ]);
 
 export const missingNote = (name: string): string =>
-  `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : REPLACED.has(name) ? 'our own computation or its last answer takes its place' : 'what is read with it is missing'}`;
+  `the Diamond does not serve ${name} (${USED_SELECTORS.get(name) ?? 'unknown'}): ${isWriteName(name) ? `${WRITE_FUNCTIONS[name].turnsOff} is off` : REPLACED.has(name) ? 'another read, our own computation or its last answer takes its place' : 'what is read with it is missing'}`;
 
 /** All current notes of the venue; empty until its node is identified. */
 export function venueNotes({ definition, state: { facts }, feed }: Venue): string[] {

@@ -164,7 +164,7 @@ export async function requireCurrent(gateway: Pick<Gateway, 'store'>, venue: Ven
 }
 
 /** A read that the contract does not answer; it is identified again in the background, unless its lack is known. */
-export function noticeMissing(venue: Venue, { isListed, trades }: ReadTrades): void {
+export function noticeMissing(venue: Venue, { isListed, trades }: Pick<ReadTrades, 'isListed' | 'trades'>): void {
   const { facts, head } = venue.state;
   const isWhole =
     isListed &&

@@ -83,7 +83,7 @@ export interface ReadTrade {
 
 export interface ReadTrades {
   readonly block: BlockHead;
-  /** False: the contract does not list them, and `trades` are those that were expected. */
+  /** False: the contract does not list them, and `trades` were found one by one, or are those that were expected. */
   readonly isListed: boolean;
   readonly trades: readonly ReadTrade[];
 }
@@ -120,8 +120,10 @@ export interface Wallet {
   readonly block: BlockHead;
   /** In the order of the requested tokens; null for a contract that does not answer like an ERC-20. */
   readonly tokens: readonly (TokenFunds | null)[];
-  /** Collateral that the contract holds for resting orders and for requests, in token units by collateral index. */
-  readonly inOrders: ReadonlyMap<number, bigint>;
+  /** Collateral that the contract holds for resting orders and for requests, in token units by collateral index; null where it does not say. */
+  readonly inOrders: ReadonlyMap<number, bigint> | null;
+  /** False: the contract does not list trades or requests, and they were found in another way. */
+  readonly isListed: boolean;
   /** 1e8, by collateral index: the contract's prices of the requested collaterals, as far as it has them. */
   readonly pricesUsd: ReadonlyMap<number, bigint>;
 }

@@ -1,6 +1,6 @@
 import type { OpenTrade, OpenTrades, TokenFunds } from '../../core/ports/account-chain.js';
 import { fromNode } from '../../core/ports/chain.js';
-import { moneyOf, newestBlock, openTradesQuery, unitsOf, wholeTrades } from '../../core/account/list-positions.js';
+import { heldInOrders, moneyOf, newestBlock, openTradesQuery, unitsOf, wholeTrades } from '../../core/account/list-positions.js';
 import { figuresOf } from '../../core/domain/interpret-executions.js';
 import { collateralToUsd, entryBase, positionSizeCollateral } from '../../core/domain/pricing/size.js';
 import { maximum, minimum } from '../../core/domain/pricing/units.js';
@@ -98,6 +98,7 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
   // At the contract's prices of this block, as trades are: otherwise an opening would move the sum.
   const usdOf = (units: bigint, collateral: Collateral): bigint =>
     collateralToUsd(units, { ...collateral, priceUsd: whole.pricesUsd.get(collateral.index) ?? collateral.priceUsd });
+  const inOrders = heldInOrders(venue, whole);
   const [funds] = whole.tokens;
   // A client takes a wallet of 0 for a loss.
   if (paid !== null && !funds) throw new GatewayError('UPSTREAM_UNAVAILABLE', { upstream: `token ${paid.symbol}` });
@@ -110,7 +111,7 @@ export async function readAccount({ store }: Gateway, venue: Venue, trader: Addr
     ),
     settings,
     walletUsd: paid === null ? 0n : usdOf(balance, paid),
-    inOrdersUsd: collaterals.reduce((sum, collateral) => sum + usdOf(whole.inOrders.get(collateral.index) ?? 0n, collateral), 0n),
+    inOrdersUsd: collaterals.reduce((sum, collateral) => sum + usdOf(inOrders.get(collateral.index) ?? 0n, collateral), 0n),
     spendableUsd: paid === null ? 0n : usdOf(spendable({ balance, allowance }, waiting), paid),
   };
 }

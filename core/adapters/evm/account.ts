@@ -19,6 +19,7 @@ import type { LiquidationParams } from '../../domain/market.js';
 import type { Address } from '../../types.js';
 import { diamondAbi } from './diamond-abi.js';
 import { absentWhenReverted, nextFee } from './fee-multiplier.js';
+import { listRequests, listTrades, viewAt, type Listing } from './list-orders.js';
 
 /** Reads of one account. Calls of one turn of the event loop are sent as one batch. */
 
@@ -111,7 +112,7 @@ export async function openOrders(
   const [trades, infos, pending] = await Promise.all([
     client.readContract({ ...view, functionName: 'getTrades', args: [trader] }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }).catch(absentWhenReverted),
-    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }).catch(absentWhenReverted),
+    listRequests(client, view, trader),
   ]);
   if (trades === null || infos === null) return null;
   const open = trades.flatMap((trade, at): ChainTrade[] => {
@@ -122,47 +123,43 @@ export async function openOrders(
   return {
     positions: open.filter(isPosition),
     resting: open.filter((one) => !isPosition(one)),
-    pending: pending === null ? null : pending.filter(({ isOpen }) => isOpen),
+    pending: pending.all,
   };
 }
 
-/** Open trades and resting orders together; null where the contract does not list them. */
 const readTrades = (client: PublicClient, diamond: Address, { trader, block }: Pick<WalletQuery, 'trader' | 'block'>) =>
-  client
-    .readContract({ address: diamond, abi: diamondAbi, blockNumber: block.number, functionName: 'getTrades', args: [trader] })
-    .catch(absentWhenReverted);
+  listTrades(client, viewAt(diamond, block.number), trader);
 
 /** One round trip, and a second one where a request is left of a trade that was closed. */
 export async function wallet(
   client: PublicClient,
   { diamond }: ChainDefinition,
   query: WalletQuery,
-  reading: Promise<readonly TradeStruct[] | null> = readTrades(client, diamond, query),
+  reading: Promise<Listing<TradeStruct>> = readTrades(client, diamond, query),
 ): Promise<Wallet> {
   const { trader, block, tokens, priced = [] } = query;
   const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
-  const [trades, stored, funds, prices] = await Promise.all([
+  const [trades, requests, funds, prices] = await Promise.all([
     reading,
-    client.readContract({ ...view, functionName: 'getPendingOrders', args: [trader] }),
+    listRequests(client, view, trader),
     Promise.all(tokens.map((token) => tokenFacts(client, { token, trader, diamond, block: block.number }).catch(absentWhenReverted))),
     Promise.all(priced.map((index) => collateralPrice(client, diamond, { index, block: block.number }))),
   ]);
-  if (trades === null) throw new Error('the contract does not list trades, so the collateral of resting orders is unknown');
-  const open = trades.filter(({ isOpen }) => isOpen);
-  const pending = stored.filter(({ isOpen }) => isOpen);
+  const pricesUsd = new Map(priced.flatMap((index, at): [number, bigint][] => (prices[at] ? [[index, prices[at]]] : [])));
+  const own = { block, tokens: funds, pricesUsd, isListed: trades.isListed && requests.isListed };
+  if (trades.all === null || requests.all === null) return { ...own, inOrders: null };
+  const open = trades.all.filter(({ isOpen }) => isOpen);
+  const pending = requests.all;
   const changed = pending.filter(({ orderType }) => changesTrade(orderType)).map(({ trade }) => trade.index);
   const closed = await Promise.all(
     changed
       .filter((index) => !open.some((trade) => trade.index === index))
-      .map((index) => client.readContract({ ...view, functionName: 'getTrade', args: [trader, index] })),
+      .map((index) => client.readContract({ ...view, functionName: 'getTrade', args: [trader, index] }).catch(absentWhenReverted)),
   );
+  const targets = [...open, ...closed].filter((trade) => trade !== null);
+  if (targets.length < open.length + closed.length) return { ...own, inOrders: null };
   const resting = open.filter(({ tradeType }) => tradeType !== POSITION);
-  return {
-    block,
-    tokens: funds,
-    inOrders: collateralInOrders({ resting, pending, targets: [...open, ...closed] }),
-    pricesUsd: new Map(priced.flatMap((index, at): [number, bigint][] => (prices[at] ? [[index, prices[at]]] : []))),
-  };
+  return { ...own, inOrders: collateralInOrders({ resting, pending, targets }) };
 }
 
 /** 1e8; null where the contract has none. */
@@ -182,7 +179,7 @@ export async function wholeAccount(
 ): Promise<WholeAccount> {
   const reading = readTrades(client, definition.diamond, query);
   const [open, own] = await Promise.all([openTrades(client, definition, query, reading), wallet(client, definition, query, reading)]);
-  return { ...open, ...own };
+  return { ...open, ...own, isListed: open.isListed && own.isListed };
 }
 
 /** One round trip when every open trade was guessed, two otherwise. */
@@ -190,18 +187,18 @@ export async function openTrades(
   client: PublicClient,
   { diamond }: ChainDefinition,
   query: OpenTradesQuery,
-  reading: Promise<readonly TradeStruct[] | null> = readTrades(client, diamond, query),
+  reading: Promise<Listing<TradeStruct>> = readTrades(client, diamond, query),
 ): Promise<ReadTrades> {
   const { trader, block, guesses } = query;
   const view = { address: diamond, abi: diamondAbi, blockNumber: block.number } as const;
-  const [listed, infos, liquidation, collaterals, guessed] = await Promise.all([
+  const [{ all, isListed }, infos, liquidation, collaterals, guessed] = await Promise.all([
     reading,
     client.readContract({ ...view, functionName: 'getTradeInfos', args: [trader] }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getTradesLiquidationParams', args: [trader] }).catch(absentWhenReverted),
     client.readContract({ ...view, functionName: 'getCollaterals' }).catch(absentWhenReverted),
     readDetails(client, diamond, query, guesses),
   ]);
-  const trades = listed ?? query.expected;
+  const trades = all ?? query.expected;
   const missing = trades
     .filter(({ tradeType }) => tradeType === POSITION)
     .map((trade) => ({ ...trade, leverage: BigInt(trade.leverage) }))
@@ -209,12 +206,12 @@ export async function openTrades(
   const details = new Map([...guessed, ...(await readDetails(client, diamond, query, missing))]);
   return {
     block,
-    isListed: listed !== null,
+    isListed,
     trades: trades.flatMap((trade, at): ReadTrade[] => {
       const own = details.get(trade.index);
       if (!own) return [];
       // Both list the trades in the order of the first; without it, what they list is unknown.
-      const [info, params] = listed === null ? [] : [infos?.[at], liquidation?.[at]];
+      const [info, params] = !isListed ? [] : [infos?.[at], liquidation?.[at]];
       const { precision, precisionDelta } = collaterals?.[trade.collateralIndex - 1] ?? {};
       const collateral = precision && precisionDelta ? { precision, precisionDelta } : null;
       return [{ trade, info: info ?? null, liquidation: params ? wide(params) : null, ...own, collateral }];
