@@ -2,18 +2,8 @@ import { onVenue, type Gateway, type Venue } from '../gateway.js';
 import { ChainMovedError, type LogRange } from '../ports/chain.js';
 import type { BlockHead, Hex } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
-import { redactText } from '../observability/redact.js';
-import {
-  COUNTED_AT_ONCE,
-  countStored,
-  CursorMovedError,
-  revertTo,
-  ingest,
-  ingestLate,
-  timeOut,
-  timeoutBlocks,
-  unansweredUpTo,
-} from './chain-steps.js';
+import { createFollowFailures } from './follow-failures.js';
+import { COUNTED_AT_ONCE, countStored, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
 import { readKept } from './read-kept.js';
 import type { ChainCursor, Checkpoint, Lease, UnloggedWork } from '../ports/stores/tracking.js';
 import { createKnownByLooks, TRY_AGAIN_MS } from '../domain/known-by-looks.js';
@@ -33,10 +23,15 @@ export const LOOK_BACK_MS = 24 * 3_600_000;
 /** Blocks per log request: halved when the node refuses, doubled while it answers. */
 export const LOG_BATCH = { first: 1_000n, most: 10_000n } as const;
 const FORK_SEARCH = 64;
-/** Rounds that fail for this long are reported; the alert ends by itself when this replica is gone. */
-const ALERT_AFTER_MS = 30_000;
-const ALERT_EVERY_MS = 60_000;
-const ALERT_LASTS_MS = 5 * ALERT_EVERY_MS;
+
+interface Round {
+  /** There are more blocks to read without waiting. */
+  readonly isBehind: boolean;
+  /** Blocks were stored, or the newest one is the stored one. */
+  readonly isVerified: boolean;
+}
+
+const IDLE: Round = { isBehind: false, isVerified: false };
 
 /** Follows the Diamond's logs from the stored cursor, on one replica at a time (lease). The returned function stops it and resolves when it has ended. */
 export function followChain(gateway: Gateway, venue: Venue, options: FollowOptions): () => Promise<void> {
@@ -50,8 +45,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   const { slug } = venue.definition;
   const confirmations = BigInt(options.confirmations ?? 0);
   const stopping = new AbortController();
-  const alert = { kind: 'index-jammed', chain: slug, subject: 'follower' } as const;
-  let alertedAt: number | null = null;
+  const failures = createFollowFailures(gateway, venue);
   let lease: Lease | null = null;
   /** The progress of the replica that follows; not known while none but this one is known to follow. */
   const progress = createKnownByLooks();
@@ -91,23 +85,9 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     await lease?.release().catch(() => undefined);
   }
 
-  function succeeded(isBehind: boolean): boolean {
-    state.followed.failing = null;
-    if (alertedAt !== null) void gateway.alerts.recoverAlert(alert, `The events of ${slug} are stored again.`);
-    alertedAt = null;
+  function succeeded({ isBehind, isVerified }: Round): boolean {
+    if (isVerified) failures.recovered();
     return isBehind;
-  }
-
-  function raiseWhenLasting({ since, fault }: NonNullable<typeof state.followed.failing>): void {
-    const now = clock.now();
-    if (now - since < ALERT_AFTER_MS || (alertedAt !== null && now - alertedAt < ALERT_EVERY_MS)) return;
-    alertedAt = now;
-    void gateway.alerts.raiseAlert({
-      ...alert,
-      message: `The events of ${slug} are not stored: ${fault}.`,
-      details: { fault, since, block: state.followed.block?.toString() ?? null },
-      expiresAt: now + ALERT_LASTS_MS,
-    });
   }
 
   function failed(error: unknown): false {
@@ -116,41 +96,36 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     mayHaveKept = true;
     ownCursor = null;
     unlogged = null;
-    if (error instanceof CursorMovedError || error instanceof ChainMovedError) return false;
-    const fault = redactText(error instanceof Error ? (error.message.split('\n', 1)[0] ?? '') : String(error));
-    if (state.followed.fault !== fault) log.warn('chain.follow-failed', { fault });
-    state.followed.fault = fault;
-    state.followed.failing = { since: state.followed.failing?.since ?? clock.now(), fault };
-    raiseWhenLasting(state.followed.failing);
+    failures.failed(error);
     return false;
   }
 
-  /** True while there are more blocks to read without waiting. */
-  async function round(): Promise<boolean> {
-    if (newestHead() === null || !(await holdsLease())) return false;
+  async function round(): Promise<Round> {
+    if (newestHead() === null || !(await holdsLease())) return IDLE;
     // Read again: the lease may have taken a while.
     const newest = newestHead();
     const head = newest && (await confirmed(newest));
-    if (head === null) return false;
+    if (head === null) return IDLE;
     const cursor = ownCursor ?? (await tracking.cursor(slug)) ?? (await begin(head));
+    failures.begin(cursor.number);
     if (mayHaveKept && cursor.number >= cursor.startBlock) {
       mayHaveKept = false;
       if (!(await readKept(gateway, venue, cursor))) {
         ownCursor = null;
-        return true;
+        return { isBehind: true, isVerified: false };
       }
     }
     const reached = await advance(cursor, head);
     recordProgress(reached.number, head.number);
     ownCursor = reached.hash === null ? null : reached;
     if (hasUncounted) hasUncounted = await countStored(gateway, venue, reached);
-    if (reached.number < head.number || hasUncounted) return true;
+    if (reached.number < head.number || hasUncounted) return { isBehind: true, isVerified: true };
     if (!(await rereadWhenDue(reached))) {
       ownCursor = null;
-      return true;
+      return { isBehind: true, isVerified: true };
     }
     await applyUnloggedChanges(reached);
-    return false;
+    return { isBehind: false, isVerified: true };
   }
 
   const newestHead = (): BlockHead | null => (state.fault === null ? (state.head?.block ?? null) : null);
@@ -200,7 +175,11 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
 
   function othersProgress(block: bigint | null, askedAt: number): void {
     const head = newestHead();
-    if (head !== null && progress.takeLook(askedAt)) recordProgress(block, head.number - confirmations);
+    if (head === null || !progress.takeLook(askedAt)) return;
+    const wanted = head.number - confirmations;
+    // Another replica follows now, and stores what this one could not.
+    if (block !== null && (block >= wanted || block > (state.followed.block ?? -1n))) failures.recovered();
+    recordProgress(block, wanted);
   }
 
   async function begin(head: BlockHead): Promise<ChainCursor> {

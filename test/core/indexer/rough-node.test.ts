@@ -8,6 +8,7 @@ import type { Fate } from '../../../sandbox/fault-plan.js';
 import { expectViewEqualsChain, lowerOf } from '../../harness/diamond/chain-checker.js';
 import { newTrader, type ChainTrader } from '../../harness/traders/chain-trader.js';
 import { createTestDatabase, type TestDatabase } from '../../harness/database/test-database.js';
+import { topicOf } from '../../harness/diamond/cut-diamond.js';
 import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
 import { eventually, eventuallyOn } from '../../harness/time/eventually.js';
 import { createShiftedClock } from '../../harness/time/shifted-clock.js';
@@ -111,13 +112,17 @@ const isAbout = (trader: ChainTrader, { topics, data }: LogRow): boolean =>
   [...topics, data].some((text) => text.includes(lowerOf(trader).slice(2)));
 
 /** The node's own answer with some logs left out. */
-async function withoutLogs(body: unknown, isLeftOut: (log: LogRow) => boolean): Promise<Fate | undefined> {
-  if (!questionsIn(body).some(({ method }) => method === 'eth_getLogs')) return undefined;
+const withoutLogs = (body: unknown, isLeftOut: (log: LogRow) => boolean): Promise<Fate | undefined> =>
+  answeredWith(body, 'eth_getLogs', (result) => (result as LogRow[]).filter((log) => !isLeftOut(log)));
+
+/** The node's own answer, but for the results of one method. */
+async function answeredWith(body: unknown, changed: string, change: (result: unknown) => unknown): Promise<Fate | undefined> {
+  if (!questionsIn(body).some(({ method }) => method === changed)) return undefined;
   const reply = await fetch(chain.rpcUrl, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
   const answers = (await reply.json()) as { id: number; result: unknown }[] | { id: number; result: unknown };
   const cut = (answer: { id: number; result: unknown }) =>
-    questionsIn(body).find(({ id, method }) => id === answer.id && method === 'eth_getLogs')
-      ? { ...answer, result: (answer.result as LogRow[]).filter((log) => !isLeftOut(log)) }
+    questionsIn(body).find(({ id, method }) => id === answer.id && method === changed)
+      ? { ...answer, result: change(answer.result) }
       : answer;
   return { reply: Array.isArray(answers) ? answers.map(cut) : cut(answers) };
 }
@@ -199,6 +204,34 @@ describe('a follower on a rough node', () => {
     expect(askedFrom[0]).toBe(blockNumber);
     const timeline = await gateway.gateway.store.orders.timeline(CHAIN, lowerOf(trader), id);
     expect(timeline?.events.map(({ event }) => event.kind)).toEqual(['prepared', 'guarded', 'guardGone']);
+    await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
+  });
+
+  it('says that it stands still when a node has no receipt for ever, and goes on when it has', async () => {
+    const trader = await newTrader(chain);
+    const executed = topicOf('MarketExecuted');
+    const isHidden = ({ topics }: LogRow): boolean => topics[0] === executed;
+    const end = proxy.onRequest(
+      async (body) => (await answeredWith(body, 'eth_getTransactionReceipt', () => null)) ?? withoutLogs(body, isHidden),
+    );
+    await trader.open({ openPrice: price(60_000) });
+    const { followed } = venueOf(gateway.gateway, CHAIN).state;
+    await soon(
+      async () => (await gateway.gateway.store.alerts.open()).map(({ kind }) => kind),
+      (kinds) => kinds.includes('index-jammed'),
+    );
+    expect(followed.failing?.fault).toContain('has no receipt');
+    const ready = await fetch(`${gateway.url}/ready`);
+    expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining('has no receipt')]);
+    end();
+    await soon(
+      () => followed.failing,
+      (failing) => failing === null,
+    );
+    await soon(
+      async () => (await gateway.gateway.store.alerts.open()).map(({ kind }) => kind),
+      (kinds) => !kinds.includes('index-jammed'),
+    );
     await expectViewEqualsChain(gateway.gateway, CHAIN, trader);
   });
 
