@@ -56,9 +56,10 @@ export function createJobCheck({ definition, wallet, store, settings, onForged }
     const before = await signedAttempts(job);
     if (before.some(({ nonce }) => nonce !== job.nonce)) return NOT_ITS_NONCE;
     const action = job.parent === null ? null : await store.action(definition.slug, job.parent);
-    // What was signed once may be mined in any case, so rules and expiry do not stop a higher fee for the same call.
-    const isKnown = before.some(({ data }) => data === job.data.toLowerCase());
-    return isKnown ? doubtOf(job, action, settings) : refusalOf(job, action, settings);
+    if (!before.some(({ data }) => data === job.data.toLowerCase())) return refusalOf(job, action, settings);
+    // What was signed once may be mined in any case: neither rules nor what changed since stop a higher fee for the same call.
+    const doubt = await doubtOf(job, action, settings);
+    return doubt?.reason === 'outdated' ? null : doubt;
   }
 
   return {

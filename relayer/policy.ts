@@ -57,7 +57,7 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
 
 /**
  * Why a job is not what its signed action means; null if it is. Nothing of it is believed because a row says so: the action's signatures are
- * recovered from the stored text, and the call is derived from it again.
+ * recovered from the stored text, and the call is derived from it again. `outdated` only where nothing else is wrong with it.
  */
 export async function doubtOf(
   job: RelayJob,
@@ -69,14 +69,14 @@ export async function doubtOf(
   if (action === null || action.id !== job.parent || action.chain !== job.chain) return broken('its signed action is not stored');
   if (action.trader !== job.trader) return broken('its signed action is of another trader');
   const doubt = verify?.(action, job) ?? null;
-  if (doubt !== null) return doubt;
+  if (doubt !== null && doubt.reason !== 'outdated') return doubt;
   const inner = innerCall(job);
   if (inner === null) return broken('it is no delegated call for its trader');
   // None of the listed calls moves collateral to any address but the trader's.
   if (naturesOf(inner).includes(null)) return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
   if (meanings === 'outdated') return { reason: 'outdated', note: 'what it changes is not as it was any more' };
-  return meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase()) ? null : broken('it is not what the signed action means');
+  return meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase()) ? doubt : broken('it is not what the signed action means');
 }
 
 /** Whether the wallet pays for the job whatever it has spent: closes, cancels, and what the service does by itself. */
