@@ -1,7 +1,7 @@
 import type { AbiParameter } from 'viem';
 import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { CALL_NATURES, WRITE_FUNCTIONS, type CallNature } from '../core/chains/diamond-functions.js';
-import type { SigningPolicy } from '../core/ports/relayer.js';
+import type { NoLongerMeant, SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
 import {
@@ -75,7 +75,7 @@ export async function doubtOf(
   // None of the listed calls moves collateral to any address but the trader's.
   if (naturesOf(inner).includes(null)) return broken('it calls something that is not on the list');
   const meanings = await reencode(action, job);
-  if (meanings === 'outdated') return { reason: 'outdated', note: 'what it changes is not as it was any more' };
+  if (typeof meanings === 'string') return { reason: 'outdated', note: NO_LONGER_MEANT[meanings] };
   return meanings.some((meant) => meant.toLowerCase() === inner.toLowerCase()) ? doubt : broken('it is not what the signed action means');
 }
 
@@ -98,6 +98,11 @@ const naturesOf = (inner: Hex): (CallNature | null)[] =>
 
 /** The same text as for an action that arrives expired. */
 const EXPIRED = 'Action already expired';
+
+const NO_LONGER_MEANT: Readonly<Record<NoLongerMeant, string>> = {
+  outdated: 'what it changes is not as it was any more',
+  'other-referrer': 'it names another referrer than the settings do now',
+};
 
 /** For calls that no trader's action can become: the row was tampered with, or there is a bug. */
 const broken = (note: string): Refusal => ({ reason: 'policy', note });

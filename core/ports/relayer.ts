@@ -78,12 +78,15 @@ export interface SigningPolicy {
   readonly verify?: (action: SignedAction, job: RelayJob) => Refusal | null;
   /** Whether the action's expiry, set by the client, has passed. Absent: actions do not expire. */
   readonly isExpired?: (action: SignedAction) => boolean;
-  /**
-   * The inner calls of the stored action, encoded again from it and the facts its translation used. outdated: the order or position that it
-   * changes is gone or was changed since.
-   */
-  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[] | 'outdated'>;
+  /** The inner calls of the stored action, encoded again from it and the facts its translation used, or why none of them is sent. */
+  readonly reencode: (action: SignedAction, job: RelayJob) => Promise<readonly Hex[] | NoLongerMeant>;
 }
+
+/**
+ * outdated: the order or position that it changes is gone or was changed since · other-referrer: it is what was signed, but for the referrer,
+ * which is not that of the settings now.
+ */
+export type NoLongerMeant = 'outdated' | 'other-referrer';
 
 /** The relayer of one chain, as the facade uses it. */
 export interface Relayer {

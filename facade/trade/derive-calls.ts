@@ -44,7 +44,7 @@ export function deriveCalls(
   return intents.filter((intent) => isAsSigned(intent, wire, multiplierOf, isWithin)).map((intent) => encodeIntent(intent, trader));
 }
 
-/** Whether an opening of this order is not larger than what was signed. */
+/** Whether an opening of this order may be sent: what the signed text does not say is as it should be. */
 export type OpeningCheck = (order: ExchangeOrder, intent: OpenIntent) => boolean;
 
 function isAsSigned(intent: Intent, wire: WireOrder | null, multiplierOf: (asset: number) => bigint, isWithin: OpeningCheck): boolean {

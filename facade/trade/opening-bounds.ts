@@ -16,17 +16,20 @@ const FARTHEST = { of: 2n, by: 3n } as const;
 /** Hidden digits of earlier trades, and the half lot that is added to an opening. */
 const LOTS_BEYOND = 2n;
 
+/** Whether an opening names no referrer but the configured one. */
+export const namesNoOther = ({ referrer }: Pick<OpeningFacts, 'referrer'>, intent: Pick<OpenIntent, 'referrer'>): boolean =>
+  intent.referrer === undefined || intent.referrer === referrer;
+
 /**
- * Whether an opening is of the size that was signed, and names no referrer but the configured one. Its collateral was reckoned with figures
- * of a row, so it is measured once more: with the contract's own units, the live price, and the signed limit.
+ * Whether an opening is of the size that was signed. Its collateral was reckoned with figures of a row, so it is measured once more: with the
+ * contract's own units, the live price, and the signed limit.
  */
 export function isWithinSigned(
-  { feed, referrer }: OpeningFacts,
+  { feed }: Pick<OpeningFacts, 'feed'>,
   { isBuy, limit, size }: Pick<ExchangeOrder, 'isBuy' | 'limit' | 'size'>,
   intent: OpenIntent,
   lot: bigint,
 ): boolean {
-  if (intent.referrer !== undefined && intent.referrer !== referrer) return false;
   const collateral = feed.config().collaterals.find(({ index }) => index === intent.collateralIndex);
   if (collateral === undefined) return false;
   const live = feed.lastPrice(intent.pairIndex)?.oracle;

@@ -1,7 +1,8 @@
 import { approvalEnd } from '../../core/access/facade-agents.js';
 import type { Crypto } from '../../core/access/signature.js';
 import { createSharedReads } from '../../core/caching/shared-reads.js';
-import type { Address } from '../../core/types.js';
+import { wrapFor } from '../../core/trading/encode-intent.js';
+import type { Address, Hex } from '../../core/types.js';
 import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { SigningPolicy } from '../../core/ports/relayer.js';
@@ -15,7 +16,7 @@ import { readOrderedJson } from '../signing/ordered-json.js';
 import { lotOf } from '../universe.js';
 import { deriveCalls, type OpeningCheck } from './derive-calls.js';
 import { namesTarget } from './names-target.js';
-import { isWithinSigned, type OpeningFacts } from './opening-bounds.js';
+import { isWithinSigned, namesNoOther, type OpeningFacts } from './opening-bounds.js';
 import { readUserSigned, userSignedDigest } from '../signing/user-signed.js';
 
 /** Why a stored action does not prove its trader's request; null if it does. */
@@ -98,11 +99,18 @@ export function createSigningPolicy({ store, chain, crypto, flattens, opening, c
         if (naming !== 'named') return naming === 'other' ? [] : naming;
         const unitsOf = (asset: number): Units => known.get(asset) ?? NO_UNITS;
         const isWithin: OpeningCheck = (order, intent) => isWithinSigned(opening, order, intent, unitsOf(intent.pairIndex).lot);
-        return deriveCalls({ action, trader }, job, (asset) => unitsOf(asset).multiplier, isWithin);
+        const derive = (mayOpen: OpeningCheck) => deriveCalls({ action, trader }, job, (asset) => unitsOf(asset).multiplier, mayOpen);
+        const calls = derive((order, intent) => namesNoOther(opening, intent) && isWithin(order, intent));
+        if (calls.some((call) => isCallOf(job, trader, call))) return calls;
+        // The settings may have been changed since it was accepted. Its row cannot prove that, so it is not sent; nor is it proof of a forgery.
+        return derive(isWithin).some((call) => isCallOf(job, trader, call)) ? 'other-referrer' : calls;
       });
     },
   };
 }
+
+const isCallOf = ({ data, wallet }: RelayJob, trader: Address, call: Hex): boolean =>
+  data.toLowerCase().startsWith(wrapFor(wallet, trader, call).toLowerCase());
 
 /** Derived from rows, which may hold anything: a job from which nothing can be derived means nothing. Failures of the database are thrown. */
 async function orNothing<Calls>(derive: () => Promise<Calls>): Promise<Calls | readonly []> {

@@ -23,12 +23,13 @@ import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 const SLUG = 'arbitrum-sepolia';
 const BTC = 0;
 const THIEF: Address = `0x${'ee'.repeat(20)}`;
+const FORMER: Address = `0x${'fa'.repeat(20)}`;
 
 let sandbox: TestVenue;
 let chain: ChainControls;
 let bench: RelayBench;
 let trader: Address;
-let policy: Required<SigningPolicy>;
+let policyOf: (referrer: Address | null) => Required<SigningPolicy>;
 let usdc: number;
 let price = 20_000;
 let running: RunningRelayer | null = null;
@@ -44,10 +45,11 @@ beforeAll(async () => {
   const { feed } = sandbox.gateway.venues.get(SLUG) ?? {};
   if (feed === undefined) throw new Error('the sandbox has no venue');
   const crypto = await loadCrypto(bench.log);
-  const opening = { feed, referrer: null };
-  policy = createSigningPolicy({
-    ...{ store: sandbox.gateway.store, chain: chain.definition, crypto, flattens: false, opening, clock: systemClock },
-  });
+  const { store } = sandbox.gateway;
+  policyOf = (referrer) =>
+    createSigningPolicy({
+      ...{ store, chain: chain.definition, crypto, flattens: false, opening: { feed, referrer }, clock: systemClock },
+    });
 });
 afterEach(async () => {
   await running?.stop();
@@ -58,9 +60,9 @@ afterAll(() => sandbox.stop());
 
 const db = () => (sandbox.gateway.store as KnexStore).db;
 
-function start(stuckMs = 0): void {
+function start(stuckMs = 0, referrer: Address | null = null): void {
   running = bench.start({
-    ...policy,
+    ...policyOf(referrer),
     waits: { stuckMs },
     onForged: (job, { note }) => alertForgedJob(sandbox.gateway.alerts, chain.definition, job, { note, at: systemClock.now() }),
   });
@@ -79,7 +81,7 @@ interface Signed {
 const SIZE = '0.1';
 
 /** A resting order that its trader signed, as the facade would queue it. */
-async function newRequest(): Promise<Signed> {
+async function newRequest(changes: Partial<OrderJobContext['context']> = {}): Promise<Signed> {
   price += 10;
   const action = orderAction(order({ a: BTC, b: true, p: String(price), s: SIZE, r: false, t: { limit: { tif: 'Gtc' } } }));
   const body = await signL1(new Wallet(bench.trader.privateKey), action);
@@ -87,7 +89,7 @@ async function newRequest(): Promise<Signed> {
     ...{ chain: SLUG, signer: trader, trader, envelope: JSON.stringify(body), actionHash: `0x${'00'.repeat(32)}` },
     ...{ form: 'canonical', network: 'a', nonce: BigInt(body.nonce), receivedAt: systemClock.now() },
   });
-  const context = contextOf();
+  const context = contextOf(changes);
   const [inner] = deriveCalls({ action: action as TradeAction, trader }, { context, purpose: 'action' }, () => 1n);
   if (inner === undefined) throw new Error('the order means nothing');
   const request = { chain: SLUG, wallet: bench.wallet, trader, purpose: 'action', parent: id, orderId: null } as const;
@@ -155,7 +157,15 @@ const TAMPERED: readonly (readonly [string, (signed: Signed) => (target: Target)
   ['purpose: a reclaim, which needs no approval', () => job({ purpose: 'reclaim' })],
   ['purpose: a schedule', () => job({ purpose: 'scheduled-cancel' })],
   ['gas', () => job({ gas: '50000000' })],
-  ['context and data: a foreign referrer', (signed) => withContext(signed, { referrer: THIEF })],
+  [
+    'context and data: a foreign referrer, and collateral worth a tenth',
+    (signed) =>
+      withContext(signed, { referrer: THIEF, collateral: { precision: 10n ** 6n, precisionDelta: 10n ** 12n, priceUsd: 10n ** 7n } }),
+  ],
+  [
+    'context: a foreign referrer, and data: a short of 100x',
+    () => job({ context: encoded(contextOf({ referrer: THIEF })), data: wrapped(short()) }),
+  ],
   [
     'context and data: collateral worth a tenth',
     (signed) => withContext(signed, { collateral: { precision: 10n ** 6n, precisionDelta: 10n ** 12n, priceUsd: 10n ** 7n } }),
@@ -206,14 +216,14 @@ function biggerAction({ parent }: RelayRequest) {
 }
 
 /** Brings a job to a state by what the relayer does, and stops the relayer there. Nothing is mined meanwhile. */
-async function bring({ request }: Signed, state: RelayState): Promise<RelayJob> {
+async function bring({ request }: Signed, state: RelayState, referrer: Address | null = null): Promise<RelayJob> {
   const queued = await bench.store.queue(request, systemClock.now());
   if (state === 'queued') return queued;
   if (state === 'assigned') {
     const [assigned] = await bench.store.assignNonces(SLUG, bench.wallet, [queued.id], await bench.nonce());
     return assigned ?? queued;
   }
-  start(60_000);
+  start(60_000, referrer);
   const accepted = await eventually(
     () => bench.store.job(SLUG, queued.id),
     (now) => now?.state === 'accepted',
@@ -256,5 +266,30 @@ describe.each(STATES)('a writer of the database without a key, with a job that i
     expect(last?.state).toBe(state === 'queued' ? 'refused' : 'replaced');
     expect(await openPrices()).toEqual(before);
     expect(last?.note).toBe(shown?.note);
+  });
+});
+
+describe.each(STATES)('a job that is %s and names another referrer than the settings', (state) => {
+  it.each<[string, (signed: Signed) => (target: Target) => Promise<void>]>([
+    ['was accepted before the settings were changed', () => () => Promise.resolve()],
+    ['was changed by a writer of the database', (signed) => withContext(signed, { referrer: THIEF })],
+  ])('opens no alert; only what the key signed before is sent: it %s', async (_name, change) => {
+    await chain.pauseMining(true);
+    const before = await openPrices();
+    const signed = await newRequest({ referrer: FORMER });
+    const { id, parent, attempts } = await bring(signed, state, FORMER);
+    await change(signed)({ id, parent });
+    const isKept = attempts.length > 0 && (await bench.store.job(SLUG, id))?.data === signed.request.data;
+    start();
+    await eventually(
+      () => bench.store.job(SLUG, id),
+      (now) => now?.state === 'refused' || (now?.attempts.length ?? 0) > attempts.length,
+    );
+    await chain.pauseMining(false);
+    const last = await over(id);
+    expect(await forgedAlert()).toBeUndefined();
+    expect(last?.state).toBe(isKept ? 'mined' : state === 'queued' ? 'refused' : 'replaced');
+    expect(last?.note ?? null).toBe(isKept ? null : 'it names another referrer than the settings do now');
+    expect((await openPrices()).length).toBe(before.length + (isKept ? 1 : 0));
   });
 });

@@ -35,14 +35,16 @@ async function judged(job: RelayJob, settings: Partial<PolicySettings>) {
   return { refusal: await check.sign(job), forged };
 }
 
-const ended = { verify: () => ENDED };
-const changed = { reencode: () => Promise.resolve('outdated') } as const;
+const ended: Partial<PolicySettings> = { verify: () => ENDED };
+const changed: Partial<PolicySettings> = { reencode: () => Promise.resolve('outdated') };
+const renamed: Partial<PolicySettings> = { reencode: () => Promise.resolve('other-referrer') };
 
 describe('a job found after a restart', () => {
   it.each([
     ['the approval of its agent ended', ended],
     ['what it changes was changed', changed],
-    ['both', { ...ended, ...changed }],
+    ['the referrer of the settings was changed', renamed],
+    ['all of it', { ...ended, ...changed }],
   ])('whose call was signed before goes on, although since then: %s', async (_since, settings) => {
     expect(await judged(await jobOf(data), settings)).toEqual({ refusal: null, forged: [] });
     for (const unsent of [null, '0x12345678'] as const)
