@@ -1,5 +1,6 @@
 import { decodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { WRITE_FUNCTIONS, type WriteName } from '../../core/chains/diamond-functions.js';
+import { PENDING_TYPE } from '../../core/domain/interpret-executions.js';
 import { requireListed, type ListedOrders } from '../../core/ports/account-chain.js';
 import type { Chain } from '../../core/ports/chain.js';
 import type { Standing } from '../../core/ports/relayer.js';
@@ -81,7 +82,8 @@ function stands({ name, index }: Call, job: RelayJob, { positions, resting, pend
     case 'updateMaxClosingSlippageP': {
       const held = positions.find(({ trade }) => trade.index === index)?.trade;
       const expected = collateralIn(job, index);
-      const isPending = pending.some(({ trade }) => trade.index === index);
+      // An opening has no trade yet: its index says 0.
+      const isPending = pending.some(({ orderType, trade }) => orderType !== PENDING_TYPE.marketOpen && trade.index === index);
       return held !== undefined && !isPending && (expected === null || held.collateralAmount === expected);
     }
     default:
