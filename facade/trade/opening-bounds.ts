@@ -1,3 +1,4 @@
+import { GatewayError } from '../../core/errors.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { collateralForBaseSize } from '../../core/domain/pricing/size.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
@@ -34,7 +35,6 @@ export function isWithinSigned(
   if (collateral === undefined) return false;
   const live = feed.lastPrice(intent.pairIndex)?.oracle;
   // A buyer never pays more than the limit; a seller may get any price above it.
-  if (live === undefined && !isBuy) return true;
   const price = isBuy || live === undefined || live < limit ? limit : live;
   const most = collateralForBaseSize({
     baseSize: size + LOTS_BEYOND * lot,
@@ -43,5 +43,8 @@ export function isWithinSigned(
     collateral,
     rounding: 'half-up',
   });
-  return intent.collateralAmount <= most;
+  const isWithin = intent.collateralAmount <= most;
+  // It waits for the price, as after a restart.
+  if (!isWithin && !isBuy && live === undefined) throw new GatewayError('NOT_READY', { reason: 'no price to measure an opening with' });
+  return isWithin;
 }

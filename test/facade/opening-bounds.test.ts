@@ -1,3 +1,4 @@
+import { GatewayError } from '../../core/errors.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { collateralForBaseSize } from '../../core/domain/pricing/size.js';
 import type { Address } from '../../core/types.js';
@@ -40,9 +41,11 @@ describe('the most that an opening of one unit at 10x may take', () => {
     expect([isWithin(most / 10n, { leverage: 100_000n }), isWithin(most, { leverage: 100_000n })]).toEqual([true, false]);
   });
 
-  it('is not known for a seller without a price, who may get any above the limit', () => {
-    const asked = { isBuy: false, limit: at(2_000), size: UNIT };
-    expect(isWithinSigned(facts(null), asked, intent({ collateralAmount: 10n ** 30n }), LOT)).toBe(true);
+  it('is not known for a seller without a price, who may get any above the limit: more than the limit allows waits for one', () => {
+    const isWithin = (collateralAmount: bigint): boolean =>
+      isWithinSigned(facts(null), { isBuy: false, limit: at(2_000), size: UNIT }, intent({ collateralAmount }), LOT);
+    expect(isWithin(cost(UNIT, at(2_000)))).toBe(true);
+    expect(() => isWithin(10n ** 30n)).toThrow(GatewayError);
   });
 
   it('is nothing in a collateral that the contract does not have', () => {
