@@ -33,6 +33,8 @@ let policyOf: (referrer: Address | null) => Required<SigningPolicy>;
 let usdc: number;
 let price = 20_000;
 let running: RunningRelayer | null = null;
+/** What was announced of jobs, by id. */
+const forged = new Map<bigint, string>();
 
 beforeAll(async () => {
   sandbox = await startOwnVenue();
@@ -51,11 +53,6 @@ beforeAll(async () => {
       ...{ store, chain: chain.definition, crypto, flattens: false, opening: { feed, referrer }, clock: systemClock },
     });
 });
-afterEach(async () => {
-  await running?.stop();
-  running = null;
-  await chain.pauseMining(false);
-});
 afterAll(() => sandbox.stop());
 
 const db = () => (sandbox.gateway.store as KnexStore).db;
@@ -64,7 +61,10 @@ function start(stuckMs = 0, referrer: Address | null = null): void {
   running = bench.start({
     ...policyOf(referrer),
     waits: { stuckMs },
-    onForged: (job, { note }) => alertForgedJob(sandbox.gateway.alerts, chain.definition, job, { note, at: systemClock.now() }),
+    onForged(job, { note }) {
+      forged.set(job.id, note);
+      return alertForgedJob(sandbox.gateway.alerts, chain.definition, job, { note, at: systemClock.now() });
+    },
   });
 }
 
@@ -215,23 +215,98 @@ function biggerAction({ parent }: RelayRequest) {
   };
 }
 
-/** Brings a job to a state by what the relayer does, and stops the relayer there. Nothing is mined meanwhile. */
-async function bring({ request }: Signed, state: RelayState, referrer: Address | null = null): Promise<RelayJob> {
-  const queued = await bench.store.queue(request, systemClock.now());
+/** Brings jobs to a state by what the relayer does, and stops the relayer there. Nothing is mined meanwhile. */
+async function bring(requests: readonly RelayRequest[], state: RelayState, referrer: Address | null = null): Promise<readonly RelayJob[]> {
+  const queued: RelayJob[] = [];
+  for (const request of requests) queued.push(await bench.store.queue(request, systemClock.now()));
+  const ids = queued.map(({ id }) => id);
   if (state === 'queued') return queued;
-  if (state === 'assigned') {
-    const [assigned] = await bench.store.assignNonces(SLUG, bench.wallet, [queued.id], await bench.nonce());
-    return assigned ?? queued;
-  }
+  if (state === 'assigned') return bench.store.assignNonces(SLUG, bench.wallet, ids, await bench.nonce());
   start(60_000, referrer);
   const accepted = await eventually(
-    () => bench.store.job(SLUG, queued.id),
-    (now) => now?.state === 'accepted',
+    () => bench.store.jobs(SLUG, ids),
+    (jobs) => jobs.every((each) => each.state === 'accepted'),
   );
   await stop();
-  if (state !== 'accepted') await job({ state, accepted_at: null })({ id: queued.id, parent: null });
-  return accepted ?? queued;
+  if (state !== 'accepted') for (const id of ids) await job({ state, accepted_at: null })({ id, parent: null });
+  return accepted;
 }
+
+const openPrices = async (): Promise<bigint[]> => (await bench.trader.trades()).map(({ openPrice }) => openPrice);
+const forgedAlert = async () =>
+  (await sandbox.gateway.store.alerts.open()).find(({ kind, subject }) => kind === 'forged-job' && subject === bench.wallet);
+
+/** The relayer has decided what becomes of a job: it refused it, or signed something under its nonce. */
+const isJudged = (now: RelayJob | null | undefined, before: RelayJob): boolean =>
+  now != null && (now.state === 'refused' || now.attempts.length > before.attempts.length);
+
+const STATES: readonly RelayState[] = ['queued', 'assigned', 'signed', 'unknown', 'accepted'];
+
+describe.each(STATES)('a writer of the database without a key, with a job that is %s', (state) => {
+  let pricesBefore: readonly bigint[];
+  /** As they were before each was tampered with, by what was done to it. */
+  const jobs = new Map<string, RelayJob>();
+  const jobOf = (name: string): RelayJob => {
+    const found = jobs.get(name);
+    if (!found) throw new Error(`nothing was done: ${name}`);
+    return found;
+  };
+
+  beforeAll(async () => {
+    await chain.pauseMining(true);
+    pricesBefore = await openPrices();
+    const signed: Signed[] = [];
+    for (const _row of TAMPERED) signed.push(await newRequest());
+    const brought = await bring(
+      signed.map(({ request }) => request),
+      state,
+    );
+    for (const [at, [name, tamper]] of TAMPERED.entries()) {
+      const own = signed[at];
+      const before = brought.find(({ parent }) => parent === own?.request.parent);
+      if (!own || !before) throw new Error(`there is no job for: ${name}`);
+      jobs.set(name, before);
+      await tamper(own)(before);
+    }
+    start();
+  });
+  afterAll(async () => {
+    await stop();
+    await chain.pauseMining(false);
+  });
+
+  it.each(TAMPERED)('has nothing signed: %s', async (...[name]) => {
+    const before = jobOf(name);
+    const shown = await eventually(
+      () => bench.store.job(SLUG, before.id),
+      (now) => isJudged(now, before),
+    );
+    // What was signed before is all that ever was, besides the no-op.
+    expect(shown?.attempts.filter(({ isNoOp }) => !isNoOp).map(({ hash }) => hash)).toEqual(before.attempts.map(({ hash }) => hash));
+    expect(shown?.note).toBe(forged.get(before.id) ?? 'it was announced');
+  });
+
+  it('opens an alert, and nothing of it is mined but what uses up nonces', async () => {
+    const all = [...jobs.values()];
+    const ids = all.map(({ id }) => id);
+    const read = () => bench.store.jobs(SLUG, ids);
+    await eventually(read, (now) => all.every((before) => isJudged(find(now, before), before)));
+    const details = (await forgedAlert())?.details;
+    expect(all.map(({ id }) => ({ job: id.toString(), note: forged.get(id) }))).toContainEqual({
+      job: details?.['job'],
+      note: details?.['note'],
+    });
+    await sandbox.gateway.alerts.recoverAlert({ kind: 'forged-job', chain: SLUG, subject: bench.wallet }, 'seen');
+    await chain.pauseMining(false);
+    const last = await eventually(read, (now) => now.every((each) => isOver(each.state)));
+    const ends = [...jobs].map(([name, before]) => [name, find(last, before)?.state, find(last, before)?.note]);
+    const expected = state === 'queued' ? 'refused' : 'replaced';
+    expect(ends).toEqual([...jobs].map(([name, { id }]) => [name, expected, forged.get(id)]));
+    expect(await openPrices()).toEqual(pricesBefore);
+  });
+});
+
+const find = (jobs: readonly RelayJob[], { id }: RelayJob): RelayJob | undefined => jobs.find((each) => each.id === id);
 
 const over = (id: bigint): Promise<RelayJob | null> =>
   eventually(
@@ -239,37 +314,12 @@ const over = (id: bigint): Promise<RelayJob | null> =>
     (now) => now !== null && isOver(now.state),
   );
 
-const openPrices = async (): Promise<bigint[]> => (await bench.trader.trades()).map(({ openPrice }) => openPrice);
-const forgedAlert = async () =>
-  (await sandbox.gateway.store.alerts.open()).find(({ kind, subject }) => kind === 'forged-job' && subject === bench.wallet);
-
-const STATES: readonly RelayState[] = ['queued', 'assigned', 'signed', 'unknown', 'accepted'];
-
-describe.each(STATES)('a writer of the database without a key, with a job that is %s', (state) => {
-  it.each(TAMPERED)('has nothing signed: %s', async (_name, tamper) => {
-    await chain.pauseMining(true);
-    const before = await openPrices();
-    const signed = await newRequest();
-    const { id, parent, attempts } = await bring(signed, state);
-    await tamper(signed)({ id, parent });
-    start();
-    const shown = await eventually(
-      () => bench.store.job(SLUG, id),
-      (now) => now?.state === 'refused' || now?.attempts.at(-1)?.isNoOp === true,
-    );
-    expect(await forgedAlert()).toMatchObject({ details: { job: id.toString(), note: shown?.note } });
-    await sandbox.gateway.alerts.recoverAlert({ kind: 'forged-job', chain: SLUG, subject: bench.wallet }, 'seen');
-    // What was signed before is all that ever was, besides the no-op.
-    expect(shown?.attempts.filter(({ isNoOp }) => !isNoOp).map(({ hash }) => hash)).toEqual(attempts.map(({ hash }) => hash));
-    await chain.pauseMining(false);
-    const last = await over(id);
-    expect(last?.state).toBe(state === 'queued' ? 'refused' : 'replaced');
-    expect(await openPrices()).toEqual(before);
-    expect(last?.note).toBe(shown?.note);
-  });
-});
-
 describe.each(STATES)('a job that is %s and names another referrer than the settings', (state) => {
+  afterEach(async () => {
+    await stop();
+    await chain.pauseMining(false);
+  });
+
   it.each<[string, (signed: Signed) => (target: Target) => Promise<void>]>([
     ['was accepted before the settings were changed', () => () => Promise.resolve()],
     ['was changed by a writer of the database', (signed) => withContext(signed, { referrer: THIEF })],
@@ -277,7 +327,9 @@ describe.each(STATES)('a job that is %s and names another referrer than the sett
     await chain.pauseMining(true);
     const before = await openPrices();
     const signed = await newRequest({ referrer: FORMER });
-    const { id, parent, attempts } = await bring(signed, state, FORMER);
+    const [brought] = await bring([signed.request], state, FORMER);
+    if (brought === undefined) throw new Error('the job was not brought to its state');
+    const { id, parent, attempts } = brought;
     await change(signed)({ id, parent });
     const isKept = attempts.length > 0 && (await bench.store.job(SLUG, id))?.data === signed.request.data;
     start();
