@@ -19,13 +19,13 @@ const ABI = parseAbi([
   'function updateLeverage(uint32 index, uint24 newLeverage)',
 ]);
 
-/** By chain id: the published contract, and the index of the collateral that bots trade with, which is USDC or the only one. */
+/** By chain id: the published contract, and the collateral that bots trade with, which is USDC or the only one: its index, and one unit of it. */
 export const CHAINS = {
-  42161: { diamond: '0xFF162c694eAA571f685030649814282eA457f169', collateral: 3, isTestnet: false },
-  8453: { diamond: '0x6cD5aC19a07518A8092eEFfDA4f1174C72704eeb', collateral: 1, isTestnet: false },
-  137: { diamond: '0x209A9A01980377916851af2cA075C2b170452018', collateral: 3, isTestnet: false },
-  4326: { diamond: '0x2D5B1ba6E2093a5b927Fe5bF8C049B107de31eaF', collateral: 1, isTestnet: false },
-  421614: { diamond: '0xd659a15812064C79E189fd950A189b15c75d3186', collateral: 3, isTestnet: true },
+  42161: { diamond: '0xFF162c694eAA571f685030649814282eA457f169', collateral: 3, precision: 10n ** 6n, isTestnet: false },
+  8453: { diamond: '0x6cD5aC19a07518A8092eEFfDA4f1174C72704eeb', collateral: 1, precision: 10n ** 6n, isTestnet: false },
+  137: { diamond: '0x209A9A01980377916851af2cA075C2b170452018', collateral: 3, precision: 10n ** 6n, isTestnet: false },
+  4326: { diamond: '0x2D5B1ba6E2093a5b927Fe5bF8C049B107de31eaF', collateral: 1, precision: 10n ** 18n, isTestnet: false },
+  421614: { diamond: '0xd659a15812064C79E189fd950A189b15c75d3186', collateral: 3, precision: 10n ** 6n, isTestnet: true },
 };
 
 /** Behind the call: a mark of eight bytes and 16 random ones for each order. The contract ignores them. */

@@ -45,6 +45,10 @@ export function floorToLot(size, lot) {
   return floored !== 0n || exact === 0n ? floored : exact < 0n ? -lot : lot;
 }
 
+const DOLLAR = 10n ** 8n;
+/** Whether a stablecoin's price is one that it has on a usual day: within two percent of a dollar. */
+export const isDollar = (priceUsd) => priceUsd * 50n >= DOLLAR * 49n && priceUsd * 50n <= DOLLAR * 51n;
+
 export const DEFAULT_SLIPPAGE = 1_000n;
 const MARKET_SLIPPAGE = 10_000n;
 
@@ -71,6 +75,19 @@ export function checkBound(expected, slippageP, order, multiplier, check) {
 
 /** Both divisions round, each by less than one. */
 const ROUNDED = 3n;
+
+/** Spread and impact may also better a price, as in a market that leans to the other side: by this at most, however near the limit is. */
+const BETTER_BY = 5_000n;
+
+/** The price that a market order is sized by: none that its limit rules out, and no farther from the expected one than the call allows. */
+export function checkPredicted(predicted, expected, slippageP, order, multiplier, check) {
+  const limit = price(order.p);
+  const isWithin = order.b ? (predicted - 1n) * multiplier < limit : (predicted + 1n) * multiplier > limit;
+  check(isWithin, `it is sized by the price ${predicted}, which is worse than was signed: ${limit}`);
+  const away = predicted > expected ? predicted - expected : expected - predicted;
+  const most = (expected * (slippageP > BETTER_BY ? slippageP : BETTER_BY)) / 100_000n + ROUNDED;
+  check(away <= most, `it is sized by the price ${predicted}, and expects ${expected}`);
+}
 
 /** A price must be as near to the limit as integers allow: with another limit or other units it would not be. */
 export function checkNearness(expected, slippageP, { b: isBuy, p }, multiplier, check) {

@@ -1,5 +1,18 @@
 import { CHAINS } from './calls.mjs';
-import { checkBound, checkNearness, distanceOf, floorToLot, isAgainst, isPrice, ordersOf, price, sizeOf, sum, units } from './figures.mjs';
+import {
+  checkBound,
+  checkNearness,
+  checkPredicted,
+  distanceOf,
+  floorToLot,
+  isAgainst,
+  isPrice,
+  ordersOf,
+  price,
+  sizeOf,
+  sum,
+  units,
+} from './figures.mjs';
 import { isSame } from './signatures.mjs';
 
 /** `openTrade`: every field of it follows from the signed order, the signed leverage and the chain. */
@@ -22,11 +35,21 @@ export function checkOpening([trade, slippageP, referrer], order, signed, check)
   check(isPlain, 'it fills in fields of the trade that no order sets');
   const collateral = expected.collateral ?? CHAINS[proof.chainId]?.collateral;
   check(trade.collateralIndex === collateral, `it takes the collateral ${trade.collateralIndex}, and bots trade with ${collateral}`);
+  const precision = precisionOf(collateral, proof);
+  const said = units(context.collateral.precision);
+  check(precision === null || said === precision, `a unit of the collateral ${collateral} is ${precision}, the context says ${said}`);
   checkLeverage(BigInt(trade.leverage), order, signed, check);
   checkPrice(trade, BigInt(slippageP), order, { context, multiplier, rests: kind === 'replace' || signed.isLeftToRest === true }, check);
+  if (trade.tradeType === MARKET) checkPredicted(units(context.predicted), trade.openPrice, BigInt(slippageP), order, multiplier, check);
   checkTriggers(trade, triggersFor(action, item, order, signed), multiplier, check);
   checkSize(trade, order, context, multiplier, check);
 }
+
+/** One unit of a collateral; null for one that only the reader named. */
+export const precisionOf = (collateral, { chainId }) => {
+  const known = CHAINS[chainId];
+  return known?.collateral === collateral ? known.precision : null;
+};
 
 /** Markets of the contract ask for at most this leverage, 1e3. */
 const HIGHEST_LEAST = 10_000n;

@@ -87,9 +87,13 @@ const agentDigest = (connectionId, source) =>
 
 export const isSame = (a, b) => String(a).toLowerCase() === String(b).toLowerCase();
 
+/** What clients sign in an action, whatever chain it is for: every gateway takes both. */
+export const NETWORKS = { a: 'Mainnet', b: 'Testnet' };
+
 /** The action of a body, after its signature and the approval of its signer. */
 export async function checkBody(body, trader, check) {
   const envelope = JSON.parse(body.envelope);
+  check(body.network in NETWORKS, `no client signs for the network ${body.network}`);
   const action = body.form === 'canonical' ? canonicalAction(envelope.action) : envelope.action;
   const hash = actionHash(action, envelope);
   check(hash === body.actionHash, 'the action hash is not that of the envelope');
@@ -109,6 +113,7 @@ async function checkApproval({ approval: text, signer }, trader, check) {
   }
   const { action, nonce, signature } = JSON.parse(text);
   const [name, network] = [action.agentName ?? '', action.hyperliquidChain];
+  check(Object.values(NETWORKS).includes(network), `the approval is for the network ${network}`);
   const by = await recover(
     hashTypedData({
       domain: {

@@ -33,6 +33,7 @@ interface Verifier {
 }
 
 const SCRIPT = path.resolve(import.meta.dirname, '../../scripts/verify-proof.mjs');
+const partOf = (part: string): string => pathToFileURL(path.join(SCRIPT, `../proof/${part}.mjs`)).href;
 const HOUR = 3_600_000;
 const [BTC, ETH] = [0, 1];
 const GTC = { limit: { tif: 'Gtc' } };
@@ -131,6 +132,15 @@ const inContext = (proof: Proof, change: (context: Record<string, unknown>) => o
 const leveraged = (proof: Proof): Partial<Trade['trade']> => ({
   leverage: 150_000,
   collateralAmount: openingIn(proof.data).trade.collateralAmount / 30n,
+});
+
+const tenfold = (proof: Proof): Partial<Trade['trade']> => ({
+  collateralAmount: openingIn(proof.data).trade.collateralAmount * 10n,
+});
+
+/** The collateral of the context with another figure. */
+const collateral = (proof: Proof, field: 'precision' | 'priceUsd', value: bigint) => ({
+  collateral: { ...(JSON.parse(proof.context) as { context: { collateral: object } }).context.collateral, [field]: { $n: `${value}` } },
 });
 
 /** The signed body of the same action, with other fields behind it, by this key. */
@@ -242,6 +252,30 @@ const forgeries: readonly (readonly [string, string | RegExp, () => Proof | Prom
     () => ({ ...honest, leverage: { ...(honest['leverage'] as object), signer: wallet.address } }),
   ],
   [
+    'with ten times its collateral, counted in units of its context',
+    'a unit of the collateral 3 is 1000000, the context says 10000000',
+    async () =>
+      inContext(await sentAs(honest, { data: opening(honest, tenfold(honest)) }), () => collateral(honest, 'precision', 10n ** 7n)),
+  ],
+  [
+    'with ten times its collateral, at a price of its context beyond the limit',
+    /it is sized by the price 39\d{14}, which is worse than was signed: 400000000000000/,
+    async () => {
+      const data = opening(honest, { ...tenfold(honest), tradeType: 0 });
+      return inContext(await sentAs(honest, { data }), () => ({ predicted: { $n: `${openingIn(honest.data).trade.openPrice * 10n}` } }));
+    },
+  ],
+  [
+    'with a tenth of its collateral, at a price of its context far from the expected one',
+    /it is sized by the price \d+, and expects \d+/,
+    async () => {
+      const { collateralAmount, openPrice } = openingIn(honest.data).trade;
+      const data = opening(honest, { tradeType: 0, collateralAmount: collateralAmount / 10n });
+      return inContext(await sentAs(honest, { data }), () => ({ predicted: { $n: `${openPrice / 10n}` } }));
+    },
+  ],
+  ['under a network that no client signs for', 'no client signs for the network c', () => ({ ...honest, network: 'c' })],
+  [
     'with another collateral',
     'it takes the collateral 1, and bots trade with 3',
     () => sentAs(honest, { data: opening(honest, { collateralIndex: 1 }) }),
@@ -284,6 +318,30 @@ const forgeries: readonly (readonly [string, string | RegExp, () => Proof | Prom
   ],
 ];
 
+/** What holds only by figures that no signature covers. */
+const doubtful: readonly (readonly [string, RegExp, () => Promise<Proof>])[] = [
+  [
+    'a market that asks for twice the signed leverage',
+    /the market's limits ask for the leverage 10x of this trade instead of 5x, which is the signed one/,
+    async () => {
+      const collateralAmount = openingIn(honest.data).trade.collateralAmount / 2n;
+      const data = opening(honest, { leverage: 10_000, collateralAmount });
+      return inContext(await sentAs(honest, { data }), ({ chosen }) => ({ chosen: { ...(chosen as object), least: { $n: '10000' } } }));
+    },
+  ],
+  [
+    'a collateral worth a tenth, of which it takes ten times as much',
+    /the collateral 3 was worth \$0\.1 at block \d+: its amount \(\d+\) follows .* the position is 10x of the signed size/,
+    async () => {
+      // All its digits: the size of the order and half a lot, at 5x and at a tenth of a dollar.
+      const collateralAmount = (100_005n * openingIn(honest.data).trade.openPrice * 10n ** 29n) / (5_000n * 10n ** 7n * 10n ** 28n);
+      return inContext(await sentAs(honest, { data: opening(honest, { collateralAmount }) }), () =>
+        collateral(honest, 'priceUsd', 10n ** 7n),
+      );
+    },
+  ],
+];
+
 describe('the verifier of proofs', () => {
   it('accepts the honest proof, also as another delegate of the trader would have sent it', async () => {
     expect(honest).toMatchObject({ chainId: 421614, delegate: honest['relayer'], leverage: { signer: honest['signer'] } });
@@ -295,6 +353,14 @@ describe('the verifier of proofs', () => {
   it.each(forgeries)('refuses an opening %s', async (_what, said, forge) => {
     const problems = await verifier.problemsOf(await forge());
     expect(problems.join('\n')).toMatch(said);
+  });
+
+  it.each(doubtful)('says in full that nothing proves %s', async (_what, said, forge) => {
+    const { unprovenOf } = (await import(partOf('unproven'))) as { unprovenOf: (proof: Proof, expected: Expected) => string[] };
+    expect(unprovenOf(honest, {}).join('\n')).not.toMatch(said);
+    const forged = await forge();
+    expect(await verifier.problemsOf(forged)).toEqual([]);
+    expect(unprovenOf(forged, {}).join('\n')).toMatch(said);
   });
 
   it('binds the relayer that the reader names, whatever the approval says', async () => {
@@ -376,7 +442,7 @@ describe('the verifier of proofs', () => {
   });
 
   it('knows the contracts and collaterals of all chains', async () => {
-    const { CHAINS: known } = (await import(pathToFileURL(path.resolve(import.meta.dirname, '../../scripts/proof/calls.mjs')).href)) as {
+    const { CHAINS: known } = (await import(partOf('calls'))) as {
       CHAINS: unknown;
     };
     const usual = (slug: (typeof CHAINS)[number]['slug']): number => {
@@ -385,7 +451,15 @@ describe('the verifier of proofs', () => {
     };
     expect(known).toEqual(
       Object.fromEntries(
-        CHAINS.map(({ chainId, slug, diamond, testnet }) => [chainId, { diamond, collateral: usual(slug), isTestnet: testnet }]),
+        CHAINS.map(({ chainId, slug, diamond, testnet }) => [
+          chainId,
+          {
+            diamond,
+            collateral: usual(slug),
+            precision: 10n ** BigInt(PUBLISHED_COLLATERALS[slug][usual(slug) - 1]?.decimals ?? 0),
+            isTestnet: testnet,
+          },
+        ]),
       ),
     );
   });

@@ -176,6 +176,12 @@ async function verify(proof: unknown, expected = {}): Promise<Verdict> {
   return problems.length === 0 ? HOLDS : { code: 1, said: problems.join('\n') };
 }
 
+async function unproven(proof: unknown): Promise<string> {
+  const url = pathToFileURL(path.join(SCRIPT, '../proof/unproven.mjs')).href;
+  const { unprovenOf } = (await import(url)) as { unprovenOf: (...asked: unknown[]) => string[] };
+  return unprovenOf(proof, {}).join('\n');
+}
+
 /** Two calls where one was signed. */
 async function expectNoSecondCall(proof: Record<string, string>): Promise<void> {
   const { args } = decodeFunctionData({ abi: diamondAbi, data: proof['data'] as `0x${string}` });
@@ -373,13 +379,17 @@ describe('a relayed transaction', () => {
       expect(await verify(proof)).toEqual(HOLDS);
       expect((await verify({ ...proof, purpose: 'action' })).said).toContain('no signature covers it');
       expect((await verify({ ...proof, data: moved(proof) })).said).toMatch(/it (?:takes back|closes trade) 77, meant was \d/);
+      expect(await unproven(proof)).toContain(`the schedule which was signed with the nonce ${proof['nonce']} is the last one`);
     }
+    expect(await unproven(canceled)).toMatch(/that order \d+ of the contract is one of 0x\w+ and was open when the schedule came due/);
+    expect(await unproven(closed)).toMatch(/that trade \d+ was open, that the price was \d+ .* has schedules close positions/);
     const trader = away.address;
     const dataOf = (...intents: Intent[]) => dataFor(trader, ...intents);
     const [lost, another] = [5, 6].map((requestIndex) => ({ kind: 'reclaim', requestIndex }) as const);
     if (!lost || !another) throw new Error('there are two');
     const reclaim = { ...canceled, purpose: 'reclaim', context: JSON.stringify({ kind: 'cancel', item: 0, intent: lost }) };
     expect(await verify(await sentBy({ ...reclaim, data: dataOf(lost) }))).toEqual(HOLDS);
+    expect(await unproven(reclaim)).toMatch(/that request 5 is one of 0x\w+ whose time was over: nothing is signed about it/);
     expect((await verify({ ...reclaim, data: dataOf(another) })).said).toContain('it takes back 6, meant was 5');
     expect((await verify({ ...reclaim, data: dataOf(lost, another) })).said).toContain('it does more than');
     const close = { kind: 'close', tradeIndex: 0, expectedPrice: 1n, slippageP: null } as const;
