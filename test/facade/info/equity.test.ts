@@ -342,13 +342,14 @@ describe('over any lives of orders on both APIs', () => {
 /** Reads the equity again and again while something happens. */
 function watchEquity(bot: BothApis) {
   const seen: number[] = [];
-  const over = new AbortController();
-  const reading = (async () => {
-    while (!over.signal.aborted) seen.push(await bot.equity());
-  })();
+  let isOver = false;
+  const reading = eventually(
+    async () => seen.push(await bot.equity()),
+    () => isOver,
+  );
   return {
     async end(): Promise<readonly number[]> {
-      over.abort();
+      isOver = true;
       await reading;
       return seen;
     },
