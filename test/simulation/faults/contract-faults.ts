@@ -56,6 +56,13 @@ const UNREAD = `
   select distinct tx_hash, (select block_number::integer from chain_cursors where chain = $1) as reached
   from (select null as tx_hash union all select tx_hash from unread_transactions where chain = $1 and settled_at is null) as found`;
 
+const RENAME_TRIES = 20;
+const RENAME = `
+  update unread_transactions set logs = replace(logs::text, $1, $2)::jsonb
+  where ctid = any (array(select ctid from unread_transactions where settled_at is null for update skip locked))`;
+const NOT_RENAMED = `
+  select count(*)::text as count from unread_transactions where settled_at is null and position($1 in logs::text) > 0`;
+
 interface UnreadRow {
   readonly tx_hash: Hex | null;
   readonly reached: number | null;
@@ -110,11 +117,20 @@ export function createContractFaults({ world, clock, track, operate }: Parts): C
     } else if (outcome !== undefined) await operate('POST', '/contract/settle', { chain: SLUG, txHash, as: 'rejected' });
   }
 
+  /** A row that a replica has locked is taken in the next try: its transaction goes on only while the simulation does. */
+  async function rename(later: Hex, known: Hex): Promise<void> {
+    for (let tries = 0; tries < RENAME_TRIES; tries += 1) {
+      await gate.read(RENAME, [later, known]);
+      const [left] = await gate.read<{ count: string }>(NOT_RENAMED, [later]);
+      if (left?.count === '0') return;
+      await clock.sleep(LOOK_EVERY_MS);
+    }
+  }
+
   /** A release that knows the topics: to this one it is as if the node, and what was kept, had those that it knows. */
   async function release(): Promise<void> {
     isReleased = true;
-    for (const [later, known] of LATER_TOPICS)
-      await gate.read('update unread_transactions set logs = replace(logs::text, $1, $2)::jsonb where settled_at is null', [later, known]);
+    for (const [later, known] of LATER_TOPICS) await rename(later, known);
     for (const replica of [...replicas.values()]) {
       if (!replica.isAlive() || replica.gateway() === null || scheduler.stateOf(replica.name) !== 'running') continue;
       await replica.stop();
