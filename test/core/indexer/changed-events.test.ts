@@ -1,6 +1,7 @@
 import { Wallet } from 'ethers';
 import type { RawLog } from '../../../core/domain/diamond-log.js';
 import { venueOf, type Venue } from '../../../core/gateway.js';
+import { ingestLate } from '../../../core/indexer/chain-steps.js';
 import { readKept } from '../../../core/indexer/read-kept.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { facetsOf, laterTopic, setFacets, topicOf, withOtherTopics, type Facet } from '../../harness/diamond/cut-diamond.js';
@@ -141,6 +142,25 @@ describe('an order whose outcome is logged under another topic', () => {
     await setFacets(chain, facets, false);
     expect(await agent.place(MARKET, 'filled')).toMatchObject({ status: 'filled' });
     await eventually(alertsOf, (open) => !open.includes('contract-changed logs'));
+  });
+
+  it('leaves trades that are opened after it as they are, however often its block is read again', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    await openUnread(agent);
+    await settle('filled', { tradeIndex: 0, price: '60000' });
+    await setFacets(chain, facets, false);
+    await agent.place(MARKET, 'filled');
+    const { tracking, account } = sandbox.gateway.store;
+    const [unread] = (await sandbox.gateway.store.contract.unread(SLUG, 100)).slice(-1);
+    const isReadAgain = await eventually(async () => {
+      const cursor = await tracking.cursor(SLUG);
+      if (cursor === null || unread === undefined) return null;
+      const range = await venue.chain.logs(unread.place.blockNumber, cursor.number);
+      // The follower may have moved on meanwhile.
+      return ingestLate(sandbox.gateway, venue, cursor, range).catch(() => null);
+    }, Boolean);
+    expect(isReadAgain).toBe(true);
+    expect(await account.openPositions(SLUG, lowerOf(agent.trader))).toHaveLength(2);
   });
 
   it('is not timed out, however long it takes', async () => {
