@@ -181,14 +181,15 @@ function rejectionOf({ address }: Bot): Promise<void> {
   });
 }
 
-/** As a node does whose index of logs lags. */
+/** All logs of the transactions that have one of this name, as a node does whose index of logs lags. */
 function withholdLogs(name: string): { readonly release: () => void } {
   const { chain: port } = sandbox.gateway.venues.get(FACADE_CHAIN) ?? {};
   if (port === undefined) throw new Error('there is no such chain');
   const logs = port.logs.bind(port);
   const withheld: typeof port.logs = async (from, to) => {
     const range = await logs(from, to);
-    return { ...range, logs: range.logs.filter((log) => log.name !== name) };
+    const late = new Set(range.logs.flatMap((log) => (log.name === name ? [log.place.txHash] : [])));
+    return { ...range, logs: range.logs.filter(({ place }) => !late.has(place.txHash)) };
   };
   Object.assign(port, { logs: withheld });
   return { release: () => void Object.assign(port, { logs }) };
