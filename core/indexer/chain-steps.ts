@@ -1,5 +1,5 @@
 import type { ChainEvent } from '../domain/chain-event.js';
-import { changesSize, minutesOf } from '../domain/market-minute.js';
+import { minutesOf } from '../domain/market-minute.js';
 import { tradesMentioned } from '../domain/interpret-logs.js';
 import { referralsIn } from '../domain/referral.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -107,7 +107,7 @@ export async function change(
   const { block, changes } = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
     await requireCursor(unit, cursor);
     const done = await work(unit);
-    if (done.changes.journalEntries.some(isTrade)) await countTrades(unit);
+    if (done.changes.journalEntries.some(isExecution)) await countTrades(unit);
     unit.publish(venue.clock.now(), done.changes.journalEntries);
     return done;
   });
@@ -136,11 +136,8 @@ export const countStored = (gateway: Gateway, venue: Venue, cursor: ChainCursor)
     return countTrades(unit);
   });
 
-/** An execution, or its correction after a reorganisation. */
-function isTrade({ fact }: NewJournalEntry): boolean {
-  const fill = fact.kind === 'correction' ? fact.of : fact;
-  return fill.kind === 'fill' && changesSize(fill.executed);
-}
+/** An execution, or its correction after a reorganisation. One that changes no size is counted too: what is not counted counts as a backlog. */
+const isExecution = ({ fact }: NewJournalEntry): boolean => (fact.kind === 'correction' ? fact.of : fact).kind === 'fill';
 
 /** Trades opened before the start block are looked up on chain once. */
 async function foundBefore(

@@ -4,7 +4,7 @@ import { countStored } from '../../../core/indexer/chain-steps.js';
 import type { CandleRange, CandleStore } from '../../../core/ports/stores/candles.js';
 import { CANDLE_SHAPES, SNAPSHOT_INTERVALS, volumeFloor, type SnapshotInterval } from '../../../facade/info/candles.js';
 import { createUniverses, lotOf } from '../../../facade/universe.js';
-import { price } from '../../harness/diamond/diamond-calls.js';
+import { diamondCall, price } from '../../harness/diamond/diamond-calls.js';
 import { hlInfo, type HlInfo } from '../../harness/hyperliquid/info.js';
 import { hlSocket } from '../../harness/hyperliquid/socket.js';
 import { eventually } from '../../harness/time/eventually.js';
@@ -195,6 +195,24 @@ describe('the stream of candles', () => {
     } finally {
       await socket.close();
     }
+  });
+
+  it('counts no trade for a change of leverage, which leaves no backlog either', async () => {
+    const chain = firstChain(sandbox);
+    const trader = await newTrader(chain);
+    await trader.open({ pairIndex: LINK, openPrice: price(16) }, 50_000);
+    const [opened] = await eventually(
+      () => trader.trades(),
+      ({ length }) => length === 1,
+    );
+    const { account, candles: stored } = sandbox.gateway.store;
+    const leverage = Math.round((opened?.leverage ?? 0) / 2);
+    await trader.send(chain.definition.diamond, diamondCall('updateLeverage', [opened?.index ?? 0, leverage]));
+    await eventually(
+      () => account.openPositions(CHAIN, trader.account.address.toLowerCase() as `0x${string}`),
+      ([now]) => now?.position.leverage === BigInt(leverage),
+    );
+    expect(await stored.hasUncounted(CHAIN)).toBe(false);
   });
 
   it('sends a candle again when its volume changes and its price does not', async () => {
