@@ -84,6 +84,11 @@ export const ORDER_ROWS: readonly Row[] = [
     move: 'timed_out → pending',
     proof: elsewhere('core/indexer/changed-events.test.ts', 'that comes after the time-out makes the order pending again'),
   },
+  {
+    row: 'a resting order is executed, and the contracts log it in a way that cannot be read',
+    move: 'open → pending',
+    proof: elsewhere('core/indexer/changed-events.test.ts', 'is that of a resting order, which is neither open nor canceled'),
+  },
   { row: 'the timeout blocks pass', move: 'pending → timed_out', proof: 'late' },
   {
     row: 'it times out and is reclaimed while no gateway runs',

@@ -77,7 +77,7 @@ describe('an answer that cannot be read', () => {
     spoil(first, method, { result });
     const account = await chain.relay.account(WALLET);
     const receipts = await chain.relay.receipts([HASH]);
-    expect(account).toEqual({ nonce: 5, balance: 5n });
+    expect(account).toEqual({ nonce: 5, pending: 5, balance: 5n });
     expect(receipts).toEqual([{ hash: HASH, blockNumber: 7n, blockHash: HASH, gasUsed: 2n, costWei: 6n, succeeded: true }]);
     expect(chain.endpoints()[0]).toMatchObject({ state: 'resting', lastError: { text: `its answer to ${method} cannot be read` } });
   });
