@@ -9,6 +9,7 @@ import {
   type LevelEvent,
   type OrderKey,
   type PositionEdited,
+  type PositionFound,
   type TradeFigures,
 } from '../domain/chain-event.js';
 import { fillOf, isLevelEvent, levelKey } from '../domain/order-machine.js';
@@ -34,7 +35,7 @@ export const setsLevel = (event: ChainEvent): event is LevelSet => event.kind ==
 /** Order keys of the TP/SL orders an event may affect, and the first key of an order that its transaction repeats. */
 export function levelRefs(event: ChainEvent): OrderRef[] {
   const { trader, place } = event;
-  if (event.kind !== 'edited' && event.kind !== 'executed') return [];
+  if (event.kind !== 'edited' && event.kind !== 'executed' && !isGone(event)) return [];
   if (!setsLevel(event)) return LEVELS.map((level) => ({ trader, orderKey: levelKey(level, event.tradeIndex) }));
   const orderKey = levelKey(event.field, event.tradeIndex);
   return [{ trader, orderKey }, ...(place.txHash ? [{ trader, orderKey: firstKeyOf(event) ?? orderKey }] : [])];
@@ -45,14 +46,22 @@ const firstKeyOf = ({ field, tradeIndex, place }: LevelSet): OrderKey | null =>
 
 export function levelChanges(book: Book, event: ChainEvent): LevelChanges[] {
   if (setsLevel(event)) return afterSet(book, event);
-  if (event.kind !== 'edited' && event.kind !== 'executed') return [];
+  if (event.kind !== 'edited' && event.kind !== 'executed' && !isGone(event)) return [];
   return LEVELS.flatMap((level) => {
     const row = book.holderAt({ trader: event.trader, orderKey: levelKey(level, event.tradeIndex) });
     const order = row?.order;
     if (!row || !order) return [];
-    const derived = event.kind === 'executed' ? afterExecution(event, level, order) : afterSlippage(event, level, order);
+    const derived = derivedFrom(event, level, order);
     return derived === null ? [] : [{ event: derived, row }];
   });
+}
+
+/** A position that is not there any more after a transaction which cannot be read: which of its orders was executed is not known. */
+const isGone = (event: ChainEvent): event is PositionFound => event.kind === 'found' && event.isReread === true && !event.isOpen;
+
+function derivedFrom(event: Executed | PositionEdited | PositionFound, level: Level, order: Order): LevelEvent | null {
+  if (event.kind === 'found') return goneBy(event, level, 'closed');
+  return event.kind === 'executed' ? afterExecution(event, level, order) : afterSlippage(event, level, order);
 }
 
 /** A new TP/SL value ends the order that held the trigger and places the order that set it; the same value again changes nothing. */
@@ -115,13 +124,13 @@ function afterSlippage(event: PositionEdited, level: Level, order: Order): Level
   return slippageP === order.slippageP ? null : movedTo(event, level, { trade: tradeOf(order), price: order.price, slippageP });
 }
 
-const goneBy = (event: Executed | PositionEdited, level: Level, because: GuardGone['because']): GuardGone => ({
+const goneBy = (event: Executed | PositionEdited | PositionFound, level: Level, because: GuardGone['because']): GuardGone => ({
   kind: 'guardGone',
   ...aboutOf(event, level),
   because,
 });
 
-const aboutOf = ({ trader, tradeIndex, place }: Executed | PositionEdited, level: Level) => ({
+const aboutOf = ({ trader, tradeIndex, place }: Executed | PositionEdited | PositionFound, level: Level) => ({
   trader,
   tradeIndex,
   place,
