@@ -1,7 +1,7 @@
 import type { ChainSlug } from '../core/chains/chains.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Standing } from '../core/ports/relayer.js';
-import type { RelayJob, RelayStore } from '../core/ports/stores/relay.js';
+import { FOREIGN_FOUND, UNCOMPARED, type RelayJob, type RelayStore } from '../core/ports/stores/relay.js';
 import type { Address } from '../core/types.js';
 import { opensRisk } from './policy.js';
 
@@ -68,9 +68,6 @@ export async function compareWithChain(options: ForeignTransactionsOptions, jobs
 /** Kept with the job, so that the next owner of the lane does not send it either. */
 export const isUncompared = ({ state, note }: Pick<RelayJob, 'state' | 'note'>): boolean => state === 'queued' && note === UNCOMPARED;
 
-const FOUND = "the relayer's wallet sent transactions that its database does not know";
-const UNCOMPARED = `${FOUND}, and what this is to change cannot be read from the chain yet`;
-
 async function standingOf({ wallet, log, standing }: ForeignTransactionsOptions, jobs: readonly RelayJob[]) {
   if (standing === undefined) return new Map(jobs.map(({ id }) => [id, 'stands'] as const));
   return standing(jobs).catch((error: unknown) => {
@@ -80,7 +77,7 @@ async function standingOf({ wallet, log, standing }: ForeignTransactionsOptions,
 }
 
 async function end({ slug, store, log, onRefused, onStep }: ForeignTransactionsOptions, job: RelayJob, why: string): Promise<void> {
-  const refusal = { reason: 'foreign-transactions', note: `${FOUND}, and ${why}` } as const;
+  const refusal = { reason: 'foreign-transactions', note: `${FOREIGN_FOUND}, and ${why}` } as const;
   const ended = (await store.refuse(slug, job.id, refusal)) ?? (await store.giveUpCall(slug, job.id, refusal));
   if (ended === null) return;
   log.warn('relay.refused', { job: job.id, ...refusal });

@@ -139,11 +139,12 @@ export const QUEUED = statement(`
 
 /**
  * The lane's row is locked until the nonces are assigned, so they are dense and unique. A job whose order was given up or expired in the
- * queue gets none, because the order was published as over. The order's row is locked, so that it cannot expire at the same time.
+ * queue gets none, because the order was published as over, and neither does one that was marked as not compared after its check. The order's row is locked, so that it cannot expire at the same time.
  */
 export const NUMBER = statement(`
   with wanted as (
     select id, order_id from relay_jobs where chain = :chain and wallet = :wallet and id = any(:ids::bigint[]) and state = 'queued'
+      and note is distinct from :uncompared::text
     order by id for update
   ), made as materialized (
     select id, status = 'expired' and not is_sent as is_over from orders where id in (select order_id from wanted) order by id for share

@@ -5,6 +5,7 @@ import {
   RECLAIM_LONGEST_MS,
   JOBS_PER_TRADER,
   MORE_FOR_EXITS,
+  UNCOMPARED,
   type MinedBlock,
   type RelayJob,
   type RelayStore,
@@ -103,7 +104,9 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
     jobsOfOrder: (chain, orderId) => jobs(SQL.JOBS_OF_ORDER, { chain, orderId }),
     jobByHash: async (chain, hash) => (await jobs(SQL.BY_HASH, { chain, hash }))[0] ?? null,
     assignNonces: async (chain, wallet, ids, atLeast) =>
-      (await jobs(SQL.NUMBER, { chain, wallet, ids: ids.map(String), atLeast })).sort((a, b) => (a.nonce ?? 0) - (b.nonce ?? 0)),
+      (await jobs(SQL.NUMBER, { chain, wallet, ids: ids.map(String), atLeast, uncompared: UNCOMPARED })).sort(
+        (a, b) => (a.nonce ?? 0) - (b.nonce ?? 0),
+      ),
     unusedNonces: async (chain, wallet, from, below) =>
       (await rows<{ nonce: bigint; is_given_up: boolean }>(SQL.HOLES, { chain, wallet, from, below })).map(({ nonce, is_given_up }) => ({
         nonce: Number(nonce),

@@ -63,6 +63,12 @@ export interface Refusal {
 /** Its owner took it back. */
 export const CANCELED: Refusal = { reason: 'canceled', note: 'it was canceled before it was sent' };
 
+/** Starts the notes about transactions of the wallet that its database does not know. */
+export const FOREIGN_FOUND = "the relayer's wallet sent transactions that its database does not know";
+
+/** The note of a queued job that gets no nonce until it was compared with the chain. */
+export const UNCOMPARED = `${FOREIGN_FOUND}, and what this is to change cannot be read from the chain yet`;
+
 /**
  * queued: stored, no nonce yet · assigned: has a nonce, not signed · signed: raw transaction stored, not yet accepted by a node ·
  * unknown: sent, the answer did not show whether it arrived · accepted: a node has it · mined, reverted: in a block ·
@@ -291,7 +297,7 @@ export interface RelayStore {
   /** By the hash of any attempt. */
   jobByHash(chain: ChainSlug, hash: Hex): Promise<RelayJob | null>;
   /**
-   * Assigns the wallet's next nonces to those of these jobs that are queued, by id; `atLeast` is the chain's nonce, for a lane that was
+   * Assigns the wallet's next nonces to those of these jobs that are queued and not `UNCOMPARED`, by id; `atLeast` is the chain's nonce, for a lane that was
    * never used or fell behind. Returns the current jobs in that order.
    */
   assignNonces(chain: ChainSlug, wallet: Address, ids: readonly bigint[], atLeast: number): Promise<RelayJob[]>;

@@ -1,6 +1,6 @@
 import type { KnexStore } from '../../../core/adapters/postgres/create-store.js';
 import type { Address, Hex } from '../../../core/types.js';
-import type { NewAttempt, RelayJob } from '../../../core/ports/stores/relay.js';
+import { UNCOMPARED, type NewAttempt, type RelayJob } from '../../../core/ports/stores/relay.js';
 import { orderDraft } from '../../harness/traders/order-draft.js';
 import { storeAction } from '../../harness/hyperliquid/store-action.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
@@ -101,6 +101,17 @@ describe('many jobs of a wallet', () => {
     await store.relay.assignNonces(CHAIN, wallet, ids, 0);
     expect(await store.relay.assignNonces(CHAIN, wallet, ids, 0)).toEqual([]);
     expect((await store.relay.lane(CHAIN, wallet)).nextNonce).toBe(2);
+  });
+
+  it('get none where they were marked as not compared with the chain, until the mark is taken off', async () => {
+    const wallet = newAddress();
+    const [marked = 0n, noted = 0n, plain = 0n] = idsOf(await queue(wallet, 3));
+    await store.relay.noteQueued(CHAIN, marked, UNCOMPARED);
+    await store.relay.noteQueued(CHAIN, noted, 'its nonce is free again');
+    expect(idsOf(await store.relay.assignNonces(CHAIN, wallet, [marked, noted, plain], 0))).toEqual([noted, plain]);
+    expect(await store.relay.job(CHAIN, marked)).toMatchObject({ state: 'queued', nonce: null, note: UNCOMPARED });
+    await store.relay.noteQueued(CHAIN, marked, null);
+    expect(await store.relay.assignNonces(CHAIN, wallet, [marked], 0)).toMatchObject([{ id: marked, nonce: 2 }]);
   });
 
   it('are found by the hash of any attempt, and what two replicas signed stands side by side', async () => {
