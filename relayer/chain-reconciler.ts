@@ -2,14 +2,13 @@ import type { RelayJob } from '../core/ports/stores/relay.js';
 import { allDone, type Delivery } from './deliver.js';
 import type { DailyBudget } from './daily-budget.js';
 import type { LaneProblems } from './lane-problems.js';
+import { createChainCount, type Counted } from './chain-count.js';
 import { firstFees } from './fees.js';
 import type { JobCheck } from './job-check.js';
 import type { LaneOptions } from './lane-options.js';
 import { compareWithChain, isUncompared, stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
-import type { Clock } from '../core/ports/clock.js';
-import type { RelayNode } from '../core/ports/relayer.js';
 import { NO_OP_GAS, type Signer } from './signer.js';
 
 export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
@@ -126,7 +125,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, withNonce, nonce);
     await budget.refresh(balance, withNonce);
     const oddity = await alignNonces({ nonce, pending }, withNonce, begun);
-    await compareWithChain({ ...options, slug, wallet: wallet.address }, open.filter(isUncompared));
+    await compareWaiting({ nonce, pending }, open.filter(isUncompared));
     hasChecked = true;
     if (oddity === null) problems.clear('nonce');
     else problems.report('nonce', oddity);
@@ -142,14 +141,21 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const { strangers, isDoubted } = await count.hear(counted, withNonce.at(-1)?.nonce ?? -1);
     if (isDoubted) return `its node counts ${strangers} transactions of its wallet that were not sent from here`;
     // Before the count is believed: if this fails, the next check does it again.
-    if (strangers > 0)
-      await stopForForeign({ ...options, slug, wallet: wallet.address }, { count: strangers, begun, ...(await firstJobs()) });
+    if (strangers > 0) {
+      const found = { count: strangers, begun, arePending: counted.pending > nonce, ...(await firstJobs()) };
+      await stopForForeign({ ...options, slug, wallet: wallet.address }, found);
+    }
     if (!hasBegun) await store.beginLane(slug, wallet.address, nonce);
     hasBegun = true;
     count.believe(counted, strangers);
     if (withNonce.length > 0) return fillHoles(withNonce, nonce);
     await nonceMutex(() => store.resetLane(slug, wallet.address, nonce));
     return null;
+  }
+
+  /** Not before foreign transactions are mined or gone: until then the chain shows what they change as it was. */
+  async function compareWaiting(counted: Counted, jobs: readonly RelayJob[]): Promise<void> {
+    if (jobs.length > 0 && count.areOver(counted)) await compareWithChain({ ...options, slug, wallet: wallet.address }, jobs);
   }
 
   /** A database that does not know the wallet may be a new one, or a copy: what was in it before the start may have been sent. */
@@ -208,66 +214,6 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
 }
 
 const isUnsent = ({ state }: RelayJob): boolean => state === 'assigned' || state === 'signed' || state === 'unknown';
-
-interface ChainCountOptions {
-  readonly clock: Clock;
-  readonly doubtMs: number;
-  /** The nonce after the highest one assigned to a job. */
-  readonly nextOfOurs: () => Promise<number>;
-}
-
-/** The wallet's next nonce at the latest block, and after what waits for a block. */
-type Counted = Pick<Awaited<ReturnType<RelayNode['account']>>, 'nonce' | 'pending'>;
-
-/** Decides how far to trust a node's transaction count of a wallet: each nonce skipped by mistake must be paid for with a no-op. */
-interface ChainCount {
-  /** The next nonce, by the last accepted count. */
-  believed(): number;
-  /**
-   * How many transactions of a count were not sent by the gateway, and whether it waits to be confirmed. `highest` is the highest open nonce.
-   * Those that wait for a block count too: only the wallet's key makes them, so a node that shows them is believed as about mined ones.
-   */
-  hear(counted: Counted, highest: number): Promise<{ readonly strangers: number; readonly isDoubted: boolean }>;
-  believe(counted: Counted, strangers: number): void;
-  forget(): void;
-}
-
-/** Up to this many foreign transactions are accepted at once: filling the gap costs little if they turn out not to exist. */
-const MAX_FOREIGN_AT_ONCE = 5;
-
-/** A larger number of foreign transactions is accepted once the node has reported it for `doubtMs`. */
-function createChainCount({ clock, doubtMs, nextOfOurs }: ChainCountOptions): ChainCount {
-  let believed: number | null = null;
-  /** Foreign transactions below this were answered already, though they may never be mined. */
-  let noticed = 0;
-  let doubt: { readonly counted: number; readonly since: number } | null = null;
-
-  /** Queries the store only if the count exceeds both the last accepted one and the open nonces. */
-  async function foreignCount(counted: number, highest: number): Promise<number> {
-    if (counted <= Math.max(believed ?? 0, noticed, highest + 1)) return 0;
-    return counted - (await nextOfOurs());
-  }
-
-  function isDoubted(counted: number): boolean {
-    if (doubt === null || counted < doubt.counted) doubt = { counted, since: clock.now() };
-    return clock.now() - doubt.since < doubtMs;
-  }
-
-  return {
-    believed: () => believed ?? 0,
-    async hear({ pending }, highest) {
-      const strangers = await foreignCount(pending, highest);
-      return { strangers, isDoubted: strangers > MAX_FOREIGN_AT_ONCE && isDoubted(pending) };
-    },
-    believe({ nonce, pending }, strangers) {
-      [believed, doubt] = [nonce, null];
-      if (strangers > 0) noticed = Math.max(noticed, pending);
-    },
-    forget() {
-      [believed, doubt, noticed] = [null, null, 0];
-    },
-  };
-}
 
 /** Jobs that are being started; the chain reconciler skips them. */
 interface InFlightJobs {

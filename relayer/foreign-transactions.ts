@@ -22,6 +22,8 @@ export interface ForeignTransactions {
   readonly count: number;
   /** Jobs that are being started. */
   readonly begun: ReadonlySet<bigint>;
+  /** Some wait for a block: what they change is not to be seen on the chain yet. */
+  readonly arePending: boolean;
   /** Only jobs queued before this are in doubt: for a wallet that this database did not know, those from before the start; absent: all. */
   readonly queuedBefore?: number | undefined;
 }
@@ -33,7 +35,7 @@ export interface ForeignTransactions {
  */
 export async function stopForForeign(
   options: ForeignTransactionsOptions,
-  { count, begun, queuedBefore }: ForeignTransactions,
+  { count, begun, arePending, queuedBefore }: ForeignTransactions,
 ): Promise<void> {
   const { slug, wallet, store, log, onForeign } = options;
   const waiting = (await store.open(slug, wallet)).filter(
@@ -45,17 +47,17 @@ export async function stopForForeign(
   await onForeign?.(wallet, count);
   // Without asking the chain, which may not answer.
   for (const job of waiting.filter(opensRisk)) await end(options, job, 'this order may be one of them');
-  await compareWithChain(
-    options,
-    waiting.filter((job) => !opensRisk(job)),
-  );
+  const others = waiting.filter((job) => !opensRisk(job));
+  await (arePending ? judge(options, others, new Map()) : compareWithChain(options, others));
 }
 
 /** Closes and cancels that could not be compared with the chain wait until they are: none is sent unseen. */
 export async function compareWithChain(options: ForeignTransactionsOptions, jobs: readonly RelayJob[]): Promise<void> {
-  if (jobs.length === 0) return;
+  if (jobs.length > 0) await judge(options, jobs, await standingOf(options, jobs));
+}
+
+async function judge(options: ForeignTransactionsOptions, jobs: readonly RelayJob[], known: ReadonlyMap<bigint, Standing>): Promise<void> {
   const { slug, store } = options;
-  const known = await standingOf(options, jobs);
   for (const job of jobs) {
     const standing = known.get(job.id) ?? 'unknown';
     if (standing === 'gone') await end(options, job, 'what this was to change is not on chain as it was');

@@ -159,6 +159,38 @@ describe("a node's count of transactions", () => {
     await reconciler.checkChain([]);
     expect([reconciler.minNonce(), problems.has('nonce')]).toEqual([13, false]);
   });
+
+  it('stays doubted although lower ones follow, as of a node that does not see what waits for a block', async () => {
+    const { reconciler, problems, world, clock, did } = createLane();
+    world.pending = foreign(world, 10);
+    await reconciler.checkChain([]);
+    for (const pending of [0, foreign(world, 3)]) {
+      world.pending = pending;
+      await reconciler.checkChain([]);
+      clock.advance(LANE_WAITS.doubtMs / 2 - 1);
+      await reconciler.checkChain([]);
+      expect(problems.has('nonce')).toBe(true);
+    }
+    expect(did.join()).not.toMatch(/alert|reset/);
+    clock.advance(2);
+    world.pending = foreign(world, 10);
+    await reconciler.checkChain([]);
+    expect([problems.has('nonce'), did.includes('alert about 10')]).toEqual([false, true]);
+  });
+
+  it.each<[string, (lane: Lane) => void]>([
+    ['no answer has shown it for a while', ({ clock }) => clock.advance(LANE_WAITS.doubtMs)],
+    ['so many of our own are mined', ({ world }) => (world.nonce = world.next = foreign(world, 10))],
+  ])('is doubted no longer when %s', async (_when, change) => {
+    const lane = createLane();
+    lane.world.pending = foreign(lane.world, 10);
+    await lane.reconciler.checkChain([]);
+    lane.world.pending = 0;
+    change(lane);
+    await lane.reconciler.checkChain([]);
+    expect([lane.problems.has('nonce'), lane.reconciler.minNonce()]).toEqual([false, lane.world.nonce]);
+    expect(lane.did.join()).not.toContain('alert');
+  });
 });
 
 describe('transactions of the wallet that are not stored', () => {
@@ -224,6 +256,49 @@ describe('transactions of the wallet that are not stored', () => {
     await reconciler.checkChain([]);
     expect(did.filter((step) => !/^(budget|reset)/.test(step))).toEqual(['alert about 2', 'refused 1 for foreign-transactions']);
     expect(reconciler.minNonce()).toBe(world.nonce);
+  });
+
+  it('let closes wait as long as they wait for a block: until then the chain shows what they close as it was', async () => {
+    const { reconciler, world, did } = createLane();
+    [world.open, world.standing] = [
+      [waiting(1, CLOSE), waiting(2, CLOSE)],
+      [1n, 2n],
+    ];
+    world.pending = foreign(world, 2);
+    await reconciler.checkChain(world.open);
+    expect(did.filter((step) => !/^(budget|reset)/.test(step))).toEqual(['alert about 2', '1 waits', '2 waits']);
+    // A node that does not see them is no proof that they are gone.
+    for (const [nonce, pending] of [
+      [7, 0],
+      [7, 9],
+      [8, 9],
+      [8, 0],
+    ] as const) {
+      [world.nonce, world.pending] = [nonce, pending];
+      await reconciler.checkChain(world.open);
+    }
+    expect(world.open.filter(isUncompared)).toHaveLength(2);
+    [world.nonce, world.standing, did.length] = [9, [2n], 0];
+    await reconciler.checkChain(world.open);
+    expect(did).toEqual(expect.arrayContaining(['refused 1 for foreign-transactions', '2 may go on']));
+  });
+
+  it.each(['the lane that counted them', 'its next owner'])('are gone when no answer has shown them for a while, for %s', async (owner) => {
+    const { reconciler, world, clock } = createLane();
+    [world.open, world.standing] = [[waiting(1, CLOSE)], [1n]];
+    world.pending = foreign(world, 2);
+    await reconciler.checkChain(world.open);
+    if (owner === 'its next owner') reconciler.forget();
+    for (const pending of [0, 9, 0]) {
+      world.pending = pending;
+      await reconciler.checkChain(world.open);
+      clock.advance(LANE_WAITS.doubtMs - 1);
+      await reconciler.checkChain(world.open);
+      expect(world.open.filter(isUncompared)).toHaveLength(1);
+    }
+    clock.advance(1);
+    await reconciler.checkChain(world.open);
+    expect(world.open.filter(isUncompared)).toHaveLength(0);
   });
 
   it('are looked for above the nonces that are given since, whatever waited for a block before', async () => {
