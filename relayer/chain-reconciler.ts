@@ -9,7 +9,7 @@ import type { LaneOptions } from './lane-options.js';
 import { compareWithChain, isUncompared, stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
-import { NO_OP_GAS, type Signer } from './signer.js';
+import { CheckError, NO_OP_GAS, type Signer } from './signer.js';
 
 export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
   readonly signer: Pick<Signer, 'address'>;
@@ -100,8 +100,16 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     check.forgetAllBut(kept);
     judgeWait(left);
     if (!isOurs()) return false;
-    await allDone(left.filter(({ id, nonce }) => nonce !== null && !begun.has(id)).map((job) => delivery.push(job)));
+    await allDone(left.filter(({ id, nonce }) => nonce !== null && !begun.has(id)).map(push));
     return open.length > 0;
+  }
+
+  /** A job that cannot be checked now waits: nothing is wrong with the node, and the others go on. */
+  async function push(job: RelayJob): Promise<void> {
+    await delivery.push(job).catch((error: unknown) => {
+      if (!(error instanceof CheckError)) throw error;
+      log.warn('relay.not-checked', { wallet: wallet.address, job: job.id, error });
+    });
   }
 
   function isWorthIt(hasJobs: boolean): boolean {

@@ -1,6 +1,7 @@
 import type { AbiParameter } from 'viem';
 import { decodeAbiParameters, encodeAbiParameters, parseAbiParameters } from 'viem/utils';
 import { CALL_NATURES, WRITE_FUNCTIONS, type CallNature } from '../core/chains/diamond-functions.js';
+import { GatewayError } from '../core/errors.js';
 import type { NoLongerMeant, SigningPolicy } from '../core/ports/relayer.js';
 import type { Refusal, RelayJob, SignedAction } from '../core/ports/stores/relay.js';
 import type { Address, Hex } from '../core/types.js';
@@ -43,6 +44,8 @@ export async function refusalOf(job: RelayJob, action: SignedAction | null, sett
   const held = job.purpose === 'no-op' ? null : (hold?.(job.wallet) ?? null);
   if (held !== null) return { reason: 'paused', note: held };
   const doubt = await doubtOf(job, action, settings);
+  // Nothing is wrong with it: it waits for the price.
+  if (doubt?.note === NO_LONGER_MEANT['no-price']) throw new GatewayError('NOT_READY', { reason: doubt.note });
   if (doubt !== null || job.purpose === 'no-op' || action === null) return doubt;
   if (job.purpose === 'action' && isExpired?.(action)) return { reason: 'too-late', note: EXPIRED };
   const inner = innerCall(job) ?? '0x';
@@ -102,6 +105,7 @@ const EXPIRED = 'Action already expired';
 const NO_LONGER_MEANT: Readonly<Record<NoLongerMeant, string>> = {
   outdated: 'what it changes is not as it was any more',
   'other-referrer': 'it names another referrer than the settings do now',
+  'no-price': 'no price to measure an opening with',
 };
 
 /** For calls that no trader's action can become: the row was tampered with, or there is a bug. */

@@ -84,9 +84,9 @@ export interface SigningPolicy {
 
 /**
  * outdated: the order or position that it changes is gone or was changed since · other-referrer: it is what was signed, but for the referrer,
- * which is not that of the settings now.
+ * which is not that of the settings now · no-price: it is what was signed, if a price that is not known yet shows that its size is.
  */
-export type NoLongerMeant = 'outdated' | 'other-referrer';
+export type NoLongerMeant = 'outdated' | 'other-referrer' | 'no-price';
 
 /** The relayer of one chain, as the facade uses it. */
 export interface Relayer {

@@ -1,4 +1,3 @@
-import { GatewayError } from '../../core/errors.js';
 import type { OpenIntent } from '../../core/domain/intent.js';
 import { collateralForBaseSize } from '../../core/domain/pricing/size.js';
 import type { ExchangeOrder } from '../../core/domain/relay/exchange-order.js';
@@ -23,14 +22,14 @@ export const namesNoOther = ({ referrer }: Pick<OpeningFacts, 'referrer'>, inten
 
 /**
  * Whether an opening is of the size that was signed. Its collateral was reckoned with figures of a row, so it is measured once more: with the
- * contract's own units, the live price, and the signed limit.
+ * contract's own units, the live price, and the signed limit. Null where it takes a price that is not known yet, as after a restart.
  */
 export function isWithinSigned(
   { feed }: Pick<OpeningFacts, 'feed'>,
   { isBuy, limit, size }: Pick<ExchangeOrder, 'isBuy' | 'limit' | 'size'>,
   intent: OpenIntent,
   lot: bigint,
-): boolean {
+): boolean | null {
   const collateral = feed.config().collaterals.find(({ index }) => index === intent.collateralIndex);
   if (collateral === undefined) return false;
   const live = feed.lastPrice(intent.pairIndex)?.oracle;
@@ -44,7 +43,5 @@ export function isWithinSigned(
     rounding: 'half-up',
   });
   const isWithin = intent.collateralAmount <= most;
-  // It waits for the price, as after a restart.
-  if (!isWithin && !isBuy && live === undefined) throw new GatewayError('NOT_READY', { reason: 'no price to measure an opening with' });
-  return isWithin;
+  return !isWithin && !isBuy && live === undefined ? null : isWithin;
 }

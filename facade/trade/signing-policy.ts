@@ -98,12 +98,15 @@ export function createSigningPolicy({ store, chain, crypto, flattens, opening, c
         const naming = await namesTarget(store, chain, { id, trader, action }, job);
         if (naming !== 'named') return naming === 'other' ? [] : naming;
         const unitsOf = (asset: number): Units => known.get(asset) ?? NO_UNITS;
-        const isWithin: OpeningCheck = (order, intent) => isWithinSigned(opening, order, intent, unitsOf(intent.pairIndex).lot);
+        const measured = (...[order, intent]: Parameters<OpeningCheck>) =>
+          isWithinSigned(opening, order, intent, unitsOf(intent.pairIndex).lot);
+        const isWithin: OpeningCheck = (...of) => measured(...of) === true;
         const derive = (mayOpen: OpeningCheck) => deriveCalls({ action, trader }, job, (asset) => unitsOf(asset).multiplier, mayOpen);
         const calls = derive((order, intent) => namesNoOther(opening, intent) && isWithin(order, intent));
         if (calls.some((call) => isCallOf(job, trader, call))) return calls;
         // The settings may have been changed since it was accepted. Its row cannot prove that, so it is not sent; nor is it proof of a forgery.
-        return derive(isWithin).some((call) => isCallOf(job, trader, call)) ? 'other-referrer' : calls;
+        if (derive(isWithin).some((call) => isCallOf(job, trader, call))) return 'other-referrer';
+        return derive((...of) => measured(...of) !== false).some((call) => isCallOf(job, trader, call)) ? 'no-price' : calls;
       });
     },
   };

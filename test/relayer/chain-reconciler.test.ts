@@ -9,6 +9,7 @@ import type { Delivery } from '../../relayer/deliver.js';
 import { createLaneProblems, type LaneProblems } from '../../relayer/lane-problems.js';
 import { isUncompared } from '../../relayer/foreign-transactions.js';
 import { createMutex } from '../../relayer/mutex.js';
+import { CheckError } from '../../relayer/signer.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { createManualClock, type ManualClock } from '../harness/time/manual-clock.js';
 
@@ -35,13 +36,25 @@ interface Lane {
     open: RelayJob[];
     standing: bigint[];
     isDown: boolean;
+    /** Why a job cannot be pushed, by nonce. */
+    failures: ReadonlyMap<number | null, Error>;
   };
   readonly did: string[];
 }
 
 /** A lane whose node and store answer what a test wants. */
 function createLane(): Lane {
-  const world: Lane['world'] = { nonce: 7, pending: 0, balance: ENOUGH, wanting: 0n, next: 7, open: [], standing: [], isDown: false };
+  const world: Lane['world'] = {
+    nonce: 7,
+    pending: 0,
+    balance: ENOUGH,
+    wanting: 0n,
+    next: 7,
+    open: [],
+    standing: [],
+    isDown: false,
+    failures: new Map(),
+  };
   const did: string[] = [];
   const clock = createManualClock();
   const log = createRecordedLog();
@@ -84,7 +97,10 @@ function createLane(): Lane {
     currentFees: () => Promise.resolve(fees),
     wanting: () => world.wanting,
     forgetAllBut: () => undefined,
-    push: ({ nonce }) => Promise.resolve(void did.push(`pushed ${nonce}`)),
+    push({ nonce }) {
+      const failure = world.failures.get(nonce);
+      return failure === undefined ? Promise.resolve(void did.push(`pushed ${nonce}`)) : Promise.reject(failure);
+    },
   };
   const settings = { ...LANE_WAITS, maxFeePerGas: 100n, maxGas: 1_000_000n, reencode: () => Promise.resolve([]) };
   const shared = { store: store as RelayStore, clock, log };
@@ -121,6 +137,16 @@ describe('a check of the chain', () => {
     world.open = [jobWith(7)];
     await reconciler.reconcile();
     expect(did).toEqual([`budget of ${ENOUGH} with 1 open`, 'pushed 7']);
+  });
+
+  it('goes on past a job that cannot be checked, and fails with any other failure', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [jobWith(7), jobWith(8)];
+    world.failures = new Map([[7, new CheckError('not checked')]]);
+    expect(await reconciler.reconcile()).toBe(true);
+    expect(did).toContain('pushed 8');
+    world.failures = new Map([[7, new Error('no node')]]);
+    await expect(reconciler.reconcile()).rejects.toThrow('no node');
   });
 
   it('fills the nonces that are missing between the chain and the open jobs, and no others', async () => {

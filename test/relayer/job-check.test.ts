@@ -37,6 +37,7 @@ async function judged(job: RelayJob, settings: Partial<PolicySettings>) {
 
 const ended: Partial<PolicySettings> = { verify: () => ENDED };
 const changed: Partial<PolicySettings> = { reencode: () => Promise.resolve('outdated') };
+const unpriced: Partial<PolicySettings> = { reencode: () => Promise.resolve('no-price') };
 const renamed: Partial<PolicySettings> = { reencode: () => Promise.resolve('other-referrer') };
 
 describe('a job found after a restart', () => {
@@ -49,6 +50,12 @@ describe('a job found after a restart', () => {
     expect(await judged(await jobOf(data), settings)).toEqual({ refusal: null, forged: [] });
     for (const unsent of [null, '0x12345678'] as const)
       expect(await judged(await jobOf(unsent), settings)).toMatchObject({ refusal: { reason: 'outdated' }, forged: [] });
+  });
+
+  it('goes on without a price to measure it with where its call was signed before, and waits for one otherwise', async () => {
+    expect(await judged(await jobOf(data), unpriced)).toEqual({ refusal: null, forged: [] });
+    for (const unsent of [null, '0x12345678'] as const)
+      await expect(judged(await jobOf(unsent), unpriced)).rejects.toThrow('no price to measure an opening with');
   });
 
   it.each<[string, Partial<PolicySettings>, Partial<RelayJob>, Refusal['reason']]>([
