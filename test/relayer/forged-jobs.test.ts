@@ -29,7 +29,7 @@ let sandbox: TestVenue;
 let chain: ChainControls;
 let bench: RelayBench;
 let trader: Address;
-let policyOf: (referrer: Address | null) => Required<SigningPolicy>;
+let policyOf: (referrer: Address | null, knowsPrices?: boolean) => Required<SigningPolicy>;
 let usdc: number;
 let price = 20_000;
 let running: RunningRelayer | null = null;
@@ -48,10 +48,10 @@ beforeAll(async () => {
   if (feed === undefined) throw new Error('the sandbox has no venue');
   const crypto = await loadCrypto(bench.log);
   const { store } = sandbox.gateway;
-  policyOf = (referrer) =>
-    createSigningPolicy({
-      ...{ store, chain: chain.definition, crypto, flattens: false, opening: { feed, referrer }, clock: systemClock },
-    });
+  policyOf = (referrer, knowsPrices = true) => {
+    const opening = { feed: knowsPrices ? feed : { config: () => feed.config(), lastPrice: () => null }, referrer };
+    return createSigningPolicy({ store, chain: chain.definition, crypto, flattens: false, opening, clock: systemClock });
+  };
 });
 afterAll(() => sandbox.stop());
 
@@ -81,9 +81,9 @@ interface Signed {
 const SIZE = '0.1';
 
 /** A resting order that its trader signed, as the facade would queue it. */
-async function newRequest(changes: Partial<OrderJobContext['context']> = {}): Promise<Signed> {
+async function newRequest(changes: Partial<OrderJobContext['context']> = {}, isBuy = true): Promise<Signed> {
   price += 10;
-  const action = orderAction(order({ a: BTC, b: true, p: String(price), s: SIZE, r: false, t: { limit: { tif: 'Gtc' } } }));
+  const action = orderAction(order({ a: BTC, b: isBuy, p: String(price), s: SIZE, r: false, t: { limit: { tif: 'Gtc' } } }));
   const body = await signL1(new Wallet(bench.trader.privateKey), action);
   const { id } = await storeAction(sandbox.gateway.store, {
     ...{ chain: SLUG, signer: trader, trader, envelope: JSON.stringify(body), actionHash: `0x${'00'.repeat(32)}` },
@@ -344,4 +344,15 @@ describe.each(STATES)('a job that is %s and names another referrer than the sett
     expect(last?.note ?? null).toBe(isKept ? null : 'it names another referrer than the settings do now');
     expect((await openPrices()).length).toBe(before.length + (isKept ? 1 : 0));
   });
+});
+
+it('a sell far above its limit is what was signed only where a price shows it, and another call never is', async () => {
+  const { request } = await newRequest({}, false);
+  const stored = await bench.store.queue(request, 0);
+  const action = await bench.store.action(SLUG, request.parent ?? 0n);
+  if (action === null) throw new Error('the action is not stored');
+  const meant = (knowsPrices: boolean, data = stored.data) => policyOf(null, knowsPrices).reencode(action, { ...stored, data });
+  expect(await meant(true)).toHaveLength(1);
+  expect(await meant(false)).toBe('no-price');
+  expect(await meant(false, wrapped(short()))).toEqual([]);
 });
