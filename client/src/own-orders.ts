@@ -4,10 +4,12 @@ import { priceUnits, symbolOf, type OrderView, type OwnOrders } from './verify-c
 interface Known {
   readonly view: OrderView | null;
   readonly hashes: readonly Hex[];
+  readonly prices: readonly string[];
 }
 
 /** The oldest is forgotten first. */
 const MOST_KNOWN = 5_000;
+const MOST_PRICES = 20;
 
 export function createOwnOrders(): OwnOrders {
   const known = new Map<string, Known>();
@@ -17,20 +19,27 @@ export function createOwnOrders(): OwnOrders {
     const [oldest] = known.keys();
     if (known.size > MOST_KNOWN && oldest !== undefined) known.delete(oldest);
   };
-  const of = (id: string): Known => known.get(id) ?? { view: null, hashes: [] };
+  const of = (id: string): Known => known.get(id) ?? { view: null, hashes: [], prices: [] };
   return {
-    prepared: (order, asked) => keep(order.id, { ...of(order.id), view: viewOfRequest(asked, order) }),
+    prepared(order, asked) {
+      const view = viewOfRequest(asked, order);
+      keep(order.id, { ...of(order.id), view, prices: withPrice(of(order.id).prices, view.price) });
+    },
     sent(id, hash, { price, size } = {}) {
-      const { view, hashes } = of(id);
+      const { view, hashes, prices } = of(id);
       const changed = view === null ? null : { ...view, price: price ?? view.price, size: size ?? view.size };
-      keep(id, { view: changed, hashes: hashes.includes(hash) ? hashes : [...hashes, hash] });
+      keep(id, { view: changed, hashes: hashes.includes(hash) ? hashes : [...hashes, hash], prices: withPrice(prices, price) });
     },
     viewOf: (id) => of(id).view,
     hashesOf: (id) => of(id).hashes,
+    pricesOf: (id) => of(id).prices,
     hashesOfTwins: (id, view) =>
       [...known].flatMap(([other, { view: its, hashes }]) => (other !== id && its !== null && isTwin(its, view) ? hashes : [])),
   };
 }
+
+const withPrice = (prices: readonly string[], price: string | null | undefined): readonly string[] =>
+  price == null ? prices : [...prices.filter((each) => each !== price), price].slice(-MOST_PRICES);
 
 /** What the request leaves open is as the reply says it. */
 export const viewOfRequest = (asked: CreateOrderRequest, order: Pick<Order, 'leverage' | 'collateral'>): OrderView => ({

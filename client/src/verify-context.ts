@@ -50,6 +50,8 @@ export interface OwnOrders {
   /** Null where another process made the order. */
   viewOf(id: string): OrderView | null;
   hashesOf(id: string): readonly Hex[];
+  /** The newest prices that the order was prepared or changed with. */
+  pricesOf(id: string): readonly string[];
   /** Hashes of other orders with the same terms. */
   hashesOfTwins(id: string, view: OrderView): readonly Hex[];
 }

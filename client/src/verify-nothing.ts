@@ -72,22 +72,33 @@ async function requireOver(context: Context, asked: CreateOrderRequest, order: O
 }
 
 /**
- * The transactions that placed the order find it on the chain. Without one, nothing there may be like it, besides orders that this client
- * knows to be others.
+ * The transactions that placed the order find it on the chain. Without one, nothing there may be like it, at any price that it had,
+ * besides orders that this client knows to be others.
  */
 async function requireGone(context: Context, id: string, view: OrderView): Promise<void> {
   const { own, reader, trader } = context;
   const hashes = [...new Set([...own.hashesOf(id), ...(view.txHash == null ? [] : [view.txHash])])];
+  let hasPlaced = false;
+  let hasFailed = false;
   for (const hash of hashes) {
     const sent = await requireOwn(context, hash);
     if (sent.isSuccess === null) throw missing(`the transaction ${hash} of the order was sent and is not mined`);
     for (const index of sent.orders) if (await rests(context, index)) throw missing(STILL_THERE, `index ${index}`);
     for (const index of sent.requests)
       if ((await reader.pendingRequest(trader, index)) !== null) throw missing(STILL_THERE, `request ${index}`);
+    hasFailed ||= !sent.isSuccess;
+    hasPlaced ||= sent.orders.length + sent.requests.length > 0;
   }
-  // What a level is on its position, no event names.
-  if (hashes.length > 0 && !(view.reduceOnly && view.type !== 'market')) return;
-  const twins = await placedBy(context, own.hashesOfTwins(id, view));
+  // A change in place does not name what it changed. What a level is on its position, no event names.
+  if (hasPlaced && !(view.reduceOnly && view.type !== 'market')) return;
+  // Only the client's own view has the changes of this client, all of which have to be mined for it to be the order's.
+  const isCurrent = view === own.viewOf(id) && !hasFailed;
+  const before = isCurrent ? [] : own.pricesOf(id).map((price) => ({ ...view, price, size: undefined }));
+  await Promise.all([view, ...before].map((each) => requireNoneLike(context, id, each)));
+}
+
+async function requireNoneLike(context: Context, id: string, view: OrderView): Promise<void> {
+  const twins = await placedBy(context, context.own.hashesOfTwins(id, view));
   const passes = 'If it is another one, pass the order that you mean as `expect`, with its txHash';
   if (view.type === 'market') {
     const left = (await likeRequest(context, view)).find(({ index }) => !twins.requests.includes(index));

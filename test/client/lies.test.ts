@@ -600,6 +600,21 @@ describe('a lying gateway that says that nothing has to be done', () => {
     expect(await refusal(trader, cancel({ ...order, txHash: null }))).toBe('CALLS');
   });
 
+  it('is not believed that an order is gone which this client only changed in place', async () => {
+    const order = await trader.client.execute('createOrder', { ...PLACED, price: '44000' });
+    if (order === null) throw new Error('there is no order');
+    const later = trader.at({ url: gateway.url, rpc: node.url, nodeLagMs: 0 });
+    await later.execute('updateOrder', { id: order.id, sl: '43500' });
+    const cancel = () => later.execute('cancelOrder', { id: order.id }, { expect: { ...order, txHash: null } });
+    const gone: Lie = ({ method }) => (method === 'DELETE' ? { order: { ...order, status: 'canceled' }, transaction: null } : null);
+    gateway.lie = gone;
+    expect(await refusal(trader, cancel)).toBe('CALLS');
+    gateway.lie = () => null;
+    await cancel();
+    gateway.lie = gone;
+    expect(await cancel()).toMatchObject({ status: 'canceled' });
+  });
+
   it('is believed that a rung of a ladder is gone where the same rung still rests', async () => {
     const { client } = trader;
     const rung: CreateOrderRequest = { ...PLACED, price: '45000' };
