@@ -13,15 +13,37 @@ import { levelOf, missing, requireThere } from './verify-stored.js';
  * decides whether it was: the transaction that is named must be there, by the agent, for what was asked.
  */
 export async function requireSentBefore(context: Context, asked: CreateOrderRequest, order: Order): Promise<void> {
-  const hash = context.own.hashesOf(order.id).at(-1) ?? order.txHash;
-  const view = viewOfRequest(asked, order);
-  if (hash === null) {
+  const { txHash } = order;
+  const own = context.own.hashesOf(order.id).toReversed();
+  if (txHash === null && own.length === 0) {
     if (order.status === 'prepared' || order.status === 'filled')
       throw missing(`the reply calls the order ${order.status}, and has neither a transaction for it nor the hash of one`);
-    return requireThere(context, view);
+    return requireThere(context, viewOfRequest(asked, order));
   }
-  const { isSuccess } = await requireSentAs(context, asked, { order, hash });
-  if (isSuccess === false) throw missing(`the transaction ${hash} that the reply names was reverted`);
+  const refusals: VerificationError[] = [];
+  for (const hash of own) {
+    const refused = await refusalOf(context, asked, { order, hash });
+    if (refused === null) return;
+    refusals.push(refused);
+  }
+  // What the reply names counts only where none of the client's own is unknown or reverted: it could be that of another order.
+  if (txHash !== null && !own.includes(txHash) && refusals.every(({ reason }) => reason !== 'CALLS')) {
+    const refused = await refusalOf(context, asked, { order, hash: txHash });
+    if (refused === null) return;
+    refusals.push(refused);
+  }
+  if (refusals[0] !== undefined) throw refusals[0];
+}
+
+/** Of a transaction of the order that does not prove it sent, such as a later change of it. */
+async function refusalOf(context: Context, asked: CreateOrderRequest, named: Named): Promise<VerificationError | null> {
+  try {
+    const { isSuccess } = await requireSentAs(context, asked, named);
+    return isSuccess === false ? missing(`the transaction ${named.hash} of the order was reverted`) : null;
+  } catch (error) {
+    if (error instanceof VerificationError) return error;
+    throw error;
+  }
 }
 
 interface Named {

@@ -582,7 +582,12 @@ describe('a lying gateway that says that nothing has to be done', () => {
       for (const [at, request] of requests.entries()) expect((await each.execute('createOrder', request))?.id).toBe(placed[at]?.id);
     await client.execute('updateOrder', { id: placed[0]?.id ?? '', price: '46500' });
     expect(await later.execute('createOrder', requests[0] ?? PLACED)).toMatchObject({ id: placed[0]?.id, price: '46500' });
-    expect(trader.signed()).toBe(before + 1);
+    const changing = trader.at({ url: gateway.url, rpc: node.url, nodeLagMs: 0 });
+    for (const [at, each] of [client, changing].entries()) {
+      await each.execute('updateOrder', { id: placed[0]?.id ?? '', sl: `4600${at}` });
+      expect(await each.execute('createOrder', requests[0] ?? PLACED)).toMatchObject({ id: placed[0]?.id, sl: `4600${at}` });
+    }
+    expect(trader.signed()).toBe(before + 3);
   });
 
   it('is not believed that an order is gone which only it describes', async () => {
