@@ -14,7 +14,7 @@ import { levelOf, missing, requireThere } from './verify-stored.js';
  */
 export async function requireSentBefore(context: Context, asked: CreateOrderRequest, order: Order): Promise<void> {
   const { txHash } = order;
-  const own = context.own.hashesOf(order.id).toReversed();
+  const own = [...context.own.hashesOf(order.id)].reverse();
   if (txHash === null && own.length === 0) {
     if (order.status === 'prepared' || order.status === 'filled')
       throw missing(`the reply calls the order ${order.status}, and has neither a transaction for it nor the hash of one`);
