@@ -18,6 +18,8 @@ export interface Sender {
   send(transaction: PreparedTransaction, announce?: (hash: Hex) => Promise<unknown>): Promise<Hex>;
   /** True once it is mined and succeeded, null while it is not mined. Throws when it was reverted. */
   isMined(hash: Hex): Promise<true | null>;
+  /** Whether this client signed it and another transaction was mined with its nonce: then it can never be mined. */
+  isReplaced(hash: Hex): Promise<boolean>;
 }
 
 const GWEI = 1_000_000_000n;
@@ -25,6 +27,8 @@ const GWEI = 1_000_000_000n;
 const NONCE_MEMORY_MS = 10_000;
 /** A gas limit far above the node's own estimate is refused: at worst all of it would be paid. */
 const MAX_GAS_FACTOR = 4n;
+/** The oldest is forgotten first. */
+const MOST_NONCES = 5_000;
 
 const quantity = (value: unknown, what: string): bigint => {
   if (typeof value === 'string' && /^0x[0-9a-fA-F]+$/.test(value)) return hexToBigInt(value as Hex);
@@ -36,6 +40,8 @@ export function createSender(rpc: Rpc, signer: Signer, chain: ChainFacts, limits
   let turn: Promise<unknown> = Promise.resolve();
   /** Signed, but the node did not say that it has it. By the call data: it is sent again as it is, never signed anew, so it is mined once at most. */
   const doubtful = new Map<Hex, { readonly raw: Hex; readonly nonce: number }>();
+
+  const nonces = new Map<Hex, number>();
 
   const nextNonce = async (): Promise<number> => {
     const pending = hexToNumber(numberToHex(quantity(await rpc('eth_getTransactionCount', [signer.address, 'pending']), 'the nonce')));
@@ -66,13 +72,18 @@ export function createSender(rpc: Rpc, signer: Signer, chain: ChainFacts, limits
     return BigInt(gas);
   };
 
-  /** Null once another transaction has its nonce: then it can never be mined. */
+  const isReplaced: Sender['isReplaced'] = async (hash) => {
+    const nonce = nonces.get(hash);
+    if (nonce === undefined) return false;
+    const used = quantity(await rpc('eth_getTransactionCount', [signer.address, 'latest']), 'the nonce');
+    // The receipt is asked for last: its own nonce may be the one that was used.
+    return used > BigInt(nonce) && (await rpc('eth_getTransactionReceipt', [hash])) == null;
+  };
+
+  /** Null once it can never be mined. */
   const stillDoubtful = async (data: Hex): Promise<Hex | null> => {
     const before = doubtful.get(data);
-    if (before === undefined) return null;
-    const used = quantity(await rpc('eth_getTransactionCount', [signer.address, 'latest']), 'the nonce');
-    if (used <= BigInt(before.nonce)) return before.raw;
-    return (await rpc('eth_getTransactionReceipt', [keccak256(before.raw)])) === null ? null : before.raw;
+    return before === undefined || (await isReplaced(keccak256(before.raw))) ? null : before.raw;
   };
 
   const broadcast = async (raw: Hex): Promise<Hex> => {
@@ -119,10 +130,14 @@ export function createSender(rpc: Rpc, signer: Signer, chain: ChainFacts, limits
       maxPriorityFeePerGas,
     });
     doubtful.set(transaction.data, { raw, nonce });
+    nonces.set(keccak256(raw), nonce);
+    const [oldest] = nonces.keys();
+    if (nonces.size > MOST_NONCES && oldest !== undefined) nonces.delete(oldest);
     return raw;
   };
 
   return {
+    isReplaced,
     send(transaction, announce) {
       const sent = turn.then(() => sendNow(transaction, announce));
       turn = sent.catch(() => undefined);

@@ -31,6 +31,8 @@ export interface Context {
   readonly reader: ChainReader;
   readonly limits: Limits;
   readonly own: OwnOrders;
+  /** Whether a transaction of this client can never be mined, because another one has its nonce. */
+  readonly isReplaced: (hash: Hex) => Promise<boolean>;
   /** For so long, in ms, a reply without a transaction may be ahead of the caller's node. */
   readonly nodeLagMs: number;
   /** The order as the caller saw it, where the caller passed one. */

@@ -81,7 +81,14 @@ async function requireGone(context: Context, id: string, view: OrderView): Promi
   let hasPlaced = false;
   let hasFailed = false;
   for (const hash of hashes) {
-    const sent = await requireOwn(context, hash);
+    const sent = await requireOwn(context, hash).catch(async (error: unknown) => {
+      if (await context.isReplaced(hash)) return null;
+      throw error;
+    });
+    if (sent === null) {
+      hasFailed = true;
+      continue;
+    }
     if (sent.isSuccess === null) throw missing(`the transaction ${hash} of the order was sent and is not mined`);
     for (const index of sent.orders) if (await rests(context, index)) throw missing(STILL_THERE, `index ${index}`);
     for (const index of sent.requests)

@@ -115,13 +115,14 @@ export function createWriter({ api, chain, trader, now, limits, referrer, nodeLa
     return { asked, reply, transaction, order, view, isExpected: options.expect !== undefined, limits: bounds };
   };
 
-  const contextOf = async ({ view, isExpected, limits: bounds }: Prepared, { reader, agent }: Signing): Promise<Context> => ({
+  const contextOf = async ({ view, isExpected, limits: bounds }: Prepared, { reader, agent, sender }: Signing): Promise<Context> => ({
     trader: await trader(),
     sender: agent.address,
     diamond: chain.diamond,
     reader,
     limits: bounds,
     own,
+    isReplaced: (hash) => sender.isReplaced(hash),
     nodeLagMs,
     expected: isExpected && view !== null && isOrderView(view) ? view : null,
     async price(market) {

@@ -125,7 +125,8 @@ export function fakeNode(): FakeNode {
       const { to, data } = parseTransaction(raw);
       return { hash, from: privateKeyToAccount(AGENT_KEY).address, to, input: data };
     },
-    eth_getTransactionReceipt() {
+    eth_getTransactionReceipt(hash) {
+      if (!node.sent.some((each) => keccak256(each) === hash)) return null;
       if (node.unminedFor > 0) {
         node.unminedFor -= 1;
         return null;

@@ -105,6 +105,27 @@ describe('a reply without a transaction', () => {
     await expect(repeat({ ...named, txHash: `0x${'ab'.repeat(32)}` })).rejects.toMatchObject({ reason: 'CALLS' });
   });
 
+  it('is taken for an order whose broadcast was refused only once that transaction can never be mined, and nothing is like it', async () => {
+    const node = fakeNode();
+    const rpc: typeof node.rpc = (method, params) =>
+      method === 'eth_sendRawTransaction' ? Promise.reject(new Error('insufficient funds')) : node.rpc(method, params);
+    const order: Order = { ...ORDER, status: 'expired' };
+    const place = ordering(() => reply(order));
+    const client = fakeClient(node, (request) => (request.method === 'DELETE' ? reply({ order, transaction: null }) : place(request)), {
+      nodeLagMs: 0,
+      rpc,
+    });
+    await expect(client.execute('createOrder', LIMIT)).rejects.toThrow('may be on its way');
+    const cancel = () => client.execute('cancelOrder', { id: ORDER.id });
+    await expect(cancel()).rejects.toThrow('does not know the transaction');
+    // Another transaction of the agent, which takes the nonce.
+    node.sent.push('0x00');
+    node.trades = { 4: {} };
+    await expect(cancel()).rejects.toThrow('the order is still on the chain');
+    node.trades = {};
+    expect(await cancel()).toMatchObject({ status: 'expired' });
+  });
+
   it('is refused for a close', async () => {
     const position = { id: '5', market: 'BTC/USD', side: 'long', entryPrice: '50000', leverage: '10', collateralSymbol: 'USDC' };
     const client = fakeClient(fakeNode(), ({ path }) => {
