@@ -1,7 +1,7 @@
 // Compiles client/src into client/dist. `npm run build` needs the JavaScript only, which examples import as @diamond-gateway/client;
 // `npm pack` in client/ (--types) also needs the declarations.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -29,6 +29,11 @@ export async function buildClient({ build }, project) {
 function packClient() {
   rmSync(dist, { recursive: true, force: true });
   const { status } = spawnSync(process.execPath, [compiler, '-p', path.join(root, 'client/tsconfig.json')], { stdio: 'inherit' });
+  // The compiler indents by four spaces, which are a noticeable part of the package.
+  for (const name of readdirSync(dist).filter((each) => /\.(?:js|d\.ts)$/.test(each))) {
+    const file = path.join(dist, name);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4)));
+  }
   process.exit(status ?? 1);
 }
 
