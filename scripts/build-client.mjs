@@ -32,7 +32,10 @@ function packClient() {
   // The compiler indents by four spaces, which are a noticeable part of the package.
   for (const name of readdirSync(dist).filter((each) => /\.(?:js|d\.ts)$/.test(each))) {
     const file = path.join(dist, name);
-    writeFileSync(file, readFileSync(file, 'utf8').replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4)));
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace(/^(?: {4})+/gm, (spaces) => '\t'.repeat(spaces.length / 4)),
+    );
   }
   process.exit(status ?? 1);
 }
