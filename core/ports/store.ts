@@ -5,6 +5,7 @@ import type { AccountStore } from './stores/account.js';
 import type { ClosingSlippageStore, FacadeStore } from './stores/facade.js';
 import type { TrackingStore } from './stores/tracking.js';
 import type { CandleStore } from './stores/candles.js';
+import type { ContinuityStore } from './stores/continuity.js';
 import type { ContractStore } from './stores/contract.js';
 import type { ContractStanding } from '../domain/contract-doubt.js';
 import type { NotificationStore } from './stores/notifications.js';
@@ -52,6 +53,7 @@ export interface Store {
   readonly spend: SpendStore;
   readonly candles: CandleStore;
   readonly contract: ContractStore;
+  readonly continuity: ContinuityStore;
   readonly admission: AdmissionStore;
   readonly signers: SignerStore;
   readonly journal: JournalStore;

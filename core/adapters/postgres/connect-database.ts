@@ -3,6 +3,7 @@ import knex, { type Knex } from 'knex';
 import pg from 'pg';
 import { DEFAULT_LIMITS, sslModeOf, type DatabaseLimits } from '../../config/database.js';
 import type { Logger } from '../../ports/log.js';
+import type { PositionWatch } from './continuity/create-continuity.js';
 import { redactText } from '../../observability/redact.js';
 
 export interface DatabaseOptions {
@@ -15,6 +16,8 @@ export interface DatabaseOptions {
   readonly poolSize?: number;
   /** Null for long-running work, such as a migration. */
   readonly limits?: DatabaseLimits | null;
+  /** Compares where each session begins with what this process has seen. */
+  readonly position?: PositionWatch;
 }
 
 /** In seconds, a parameter of PostgreSQL's own clients, which its driver for Node ignores. */
@@ -89,8 +92,8 @@ export interface Reached {
 }
 
 /** All database connections of a process. */
-export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions): Reached {
-  const watch = createWatch(log);
+export function reachDatabase({ log, poolSize = 10, position, ...reach }: DatabaseOptions): Reached {
+  const watch = createWatch(log, position);
   const db = knex({
     client: 'pg',
     connection: connectionSettings(reach),
@@ -104,7 +107,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
     const { limits = DEFAULT_LIMITS } = reach;
     watch(pooled);
     if (limits !== null) closeWhenSilent(pooled, silenceAfter(limits));
-    beginSession(pooled, limits).then(
+    beginSession(pooled, limits, position).then(
       () => done(null, pooled),
       (error: unknown) => {
         closeQuietly(pooled); // the pool drops a connection that could not be prepared
@@ -121,7 +124,7 @@ export function reachDatabase({ log, poolSize = 10, ...reach }: DatabaseOptions)
       async connect(): Promise<void> {
         await connect();
         watch(client);
-        await beginSession(client, limits);
+        await beginSession(client, limits, position);
       },
     });
   }
@@ -146,7 +149,7 @@ type Watched = pg.Client & {
  * The server announces the end of a connection before the socket closes; in between the pool must not lend it. A server that rejects
  * writes is no longer the primary: all connections to it are closed, including those that only read or hold a lease.
  */
-function createWatch(log: Logger): (client: pg.Client) => void {
+function createWatch(log: Logger, position?: PositionWatch): (client: pg.Client) => void {
   const all = new Set<Watched>();
   const closeAll = (reason: unknown): void => {
     log.warn('store.read-only', { connections: all.size });
@@ -158,8 +161,12 @@ function createWatch(log: Logger): (client: pg.Client) => void {
     const watched = client as Watched;
     all.add(watched);
     client.once('end', () => all.delete(watched));
+    client.once('error', () => position?.cut());
     watched.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
-      if (CLOSING_SEVERITIES.has(message.severity ?? '') || CLOSING_CODES.test(message.code ?? '')) watched.__knex__disposed = message;
+      if (CLOSING_SEVERITIES.has(message.severity ?? '') || CLOSING_CODES.test(message.code ?? '')) {
+        watched.__knex__disposed = message;
+        position?.cut();
+      }
       // The caller gets its error before the connection closes.
       if (message.code === READ_ONLY && all.has(watched)) setImmediate(closeAll, message);
     });
@@ -221,11 +228,14 @@ const limitSettings = ({ statementMs, lockMs, idleTransactionMs }: DatabaseLimit
 });
 
 /** One round trip. Fails on a read-only server: the next attempt may reach the primary. */
-async function beginSession(connection: Pick<pg.Client, 'query'>, limits: DatabaseLimits | null): Promise<void> {
+async function beginSession(connection: Pick<pg.Client, 'query'>, limits: DatabaseLimits | null, position?: PositionWatch): Promise<void> {
   const settings = Object.entries({ ...FIXED, ...limitSettings(limits ?? NO_LIMITS) });
   const assignments = settings.map(([name, value]) => `set_config('${name}', '${value}', false)`);
-  const { rows } = await connection.query<Answer>(`select ${assignments.join(', ')}, ${IS_READ_ONLY}`);
+  const columns = [...assignments, IS_READ_ONLY, ...(position === undefined ? [] : [position.column])];
+  const compare = position?.asked();
+  const { rows } = await connection.query<Answer>(`select ${columns.join(', ')}`);
   refuseReader(rows);
+  compare?.(rows[0]?.position);
 }
 
 /** Checks that the database answers and accepts writes. */
@@ -236,6 +246,7 @@ export async function expectWrites(db: Knex): Promise<void> {
 
 interface Answer {
   readonly is_read_only: boolean;
+  readonly position?: unknown;
 }
 
 const IS_READ_ONLY = `pg_is_in_recovery() or current_setting('transaction_read_only')::boolean as is_read_only`;

@@ -1,10 +1,13 @@
 import type { Knex } from 'knex';
-import type { Clock, RandomBytes } from '../../ports/clock.js';
+import { randomId, type Clock, type RandomBytes } from '../../ports/clock.js';
 import type { Store } from '../../ports/store.js';
 import { systemClock, systemRandom } from '../system/clock.js';
 import { createAccessStore } from './access-store.js';
 import { createAdmissionStore } from './admission-store.js';
 import { createCandleStore } from './candle-store.js';
+import { createContinuity, type ContinuityParts } from './continuity/create-continuity.js';
+import { guardWrites } from './continuity/guard-writes.js';
+import { createReplicaMemory } from './continuity/replica-memory.js';
 import { createContractStore } from './contract-store.js';
 import { expectWrites, reachDatabase, type DatabaseOptions } from './connect-database.js';
 import { withFaults } from './faults.js';
@@ -46,10 +49,15 @@ const LEASE_LIMITS = { statementMs: 1_000, lockMs: 1_000, idleTransactionMs: 5_0
 export interface StoreOptions extends DatabaseOptions {
   readonly clock?: Clock;
   readonly randomBytes?: RandomBytes;
+  /** Replaces what the server says of itself, as a simulation does. */
+  readonly serverIdentity?: ContinuityParts['identity'];
 }
 
-export function createStore({ clock = systemClock, randomBytes = systemRandom, ...options }: StoreOptions): KnexStore {
-  const { db, createClient } = reachDatabase(options);
+export function createStore({ clock = systemClock, randomBytes = systemRandom, serverIdentity, ...options }: StoreOptions): KnexStore {
+  const memory = createReplicaMemory();
+  const continuity = createContinuity({ replica: randomId(randomBytes), memory, clock, log: options.log, identity: serverIdentity });
+  const { watch: position } = continuity;
+  const { db, createClient } = reachDatabase({ ...options, position });
   const batcher = createStatementBatcher(db, clock);
   const journal = createJournalStore({
     db,
@@ -61,7 +69,9 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, .
     createClient: () => createClient({ applicationName: 'diamond-gateway leases', limits: LEASE_LIMITS }),
     clock,
     log: options.log,
+    position,
   });
+  continuity.start(db);
   const queries = withFaults({
     ping: () => expectWrites(db),
     due: (...asked: Parameters<Store['due']>) => dueWork(db, ...asked),
@@ -72,8 +82,7 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, .
     },
   });
   const { transaction } = withFaults({ transaction: (work: (trx: Knex.Transaction) => Promise<unknown>) => inTransaction(db, work) });
-  return {
-    ...queries,
+  const stores = {
     candles: withFaults(createCandleStore(db)),
     contract: withFaults({ ...createContractStore(db) }),
     access: withFaults(createAccessStore(db)),
@@ -93,10 +102,16 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, .
     orders: withFaults({ ...createOrdersStore({ db, batcher }) }),
     facade: createFacadeStore(db),
     notifications: withFaults({ ...createNotificationStore(db) }),
+    journal: withFaults({ ...journal.store }),
+  };
+  return {
+    ...queries,
+    ...guardWrites(stores, { continuity, memory, clock }),
+    continuity,
     db,
     transaction: transaction as KnexStore['transaction'],
-    journal: withFaults({ ...journal.store }),
     async close() {
+      await continuity.stop();
       await Promise.all([leases.close(), journal.close()]);
       await db.destroy();
     },

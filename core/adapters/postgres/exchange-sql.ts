@@ -1,3 +1,4 @@
+import { FIRST_CURSOR } from './continuity/continuity-sql.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { NOW_MS } from './migrations/migration.js';
 import { IS_OWNER, IS_SET, hasNotFailed, levelsOf, rowsOf } from './level-sql.js';
@@ -164,7 +165,7 @@ export const ANSWER = statement(`
     join exchange_legs leg on leg.chain = noted.chain and leg.oid = noted.oid join orders on orders.id = leg.order_id
     where orders.state is not null order by leg.seq desc limit 1 for share of orders
   ), clock as (
-    insert into account_cursors (chain, trader, cursor) select cast(:chain as text), trader, 1 from known
+    insert into account_cursors (chain, trader, cursor) select cast(:chain as text), trader, ${FIRST_CURSOR} + 1 from known
     on conflict (chain, trader) do update set cursor = account_cursors.cursor + 1 returning cursor
   ), published as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)

@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { JournalEntry, JournalFact } from '../../ports/stores/journal.js';
 import type { Address } from '../../types.js';
+import { FIRST_CURSOR } from './continuity/continuity-sql.js';
 import { decodeExact, encodeExact, runAll, statement, type Question } from './statement.js';
 import { NOW_MS } from './migrations/migration.js';
 
@@ -45,8 +46,8 @@ const APPEND = statement(`
   ), counted as (
     select trader, count(*) as entries from given group by trader
   ), clocks as (
-    insert into account_cursors (chain, trader, cursor) select cast(:chain as text), trader, entries from counted order by trader
-    on conflict (chain, trader) do update set cursor = account_cursors.cursor + excluded.cursor
+    insert into account_cursors (chain, trader, cursor) select cast(:chain as text), trader, ${FIRST_CURSOR} + entries from counted order by trader
+    on conflict (chain, trader) do update set cursor = account_cursors.cursor + excluded.cursor - ${FIRST_CURSOR}
     returning trader, cursor
   ), written as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)

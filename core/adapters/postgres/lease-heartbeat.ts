@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
+import type { PositionWatch } from './continuity/create-continuity.js';
 
 /** The connection that holds the leases of a process: whether it can be relied on, and what is asked on it. */
 
@@ -28,9 +29,10 @@ export interface SessionParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onOver: () => void;
+  readonly position?: PositionWatch | undefined;
 }
 
-export function createHeartbeat({ client, clock, log, onOver }: SessionParts): Heartbeat {
+export function createHeartbeat({ client, clock, log, onOver, position }: SessionParts): Heartbeat {
   let isOver = false;
   let answeredAt = clock.monotonic();
   // Leases can be requested at any time, but the driver runs one query at a time.
@@ -46,7 +48,11 @@ export function createHeartbeat({ client, clock, log, onOver }: SessionParts): H
     isOver = true;
     onOver();
   };
-  client.on('error', over).on('end', over);
+  const cut = (): void => {
+    if (!isOver) position?.cut();
+    over();
+  };
+  client.on('error', cut).on('end', cut);
   return {
     isOver: () => isOver,
     isTrusted: () => !isOver && clock.monotonic() - answeredAt < TRUST_MS,
@@ -88,16 +94,19 @@ interface Try {
  * The function is called once for each name; those that were granted are returned. In the session of another client of a pooler it is not
  * called: that session would keep the lock after the end of this connection.
  */
-const BEAT = `
-  select pg_backend_pid() as pid, array(
+const beatOf = (position: string): string => `
+  select ${position}, pg_backend_pid() as pid, array(
     select name from unnest($1::text[]) as wanted (name)
     where case when pg_backend_pid() = $2::integer then pg_try_advisory_lock(hashtextextended(name, 0)) end
   ) as granted`;
 
+const UNWATCHED: PositionWatch = { column: 'null as position', asked: () => () => undefined, cut: () => undefined };
+
 export const hasEnded = (): Error => new Error('Connection terminated: no lease can be had on it.');
 
 /** The heartbeats of a session and its tries for locks, which share statements. */
-export function createTries(heartbeat: Heartbeat, pid: number): Tries {
+export function createTries(heartbeat: Heartbeat, pid: number, position: PositionWatch = UNWATCHED): Tries {
+  const statement = beatOf(position.column);
   const waiting = new Map<string, Try>();
   /** What other sessions held at the last try. */
   const heldElsewhere = new Set<string>();
@@ -111,12 +120,15 @@ export function createTries(heartbeat: Heartbeat, pid: number): Tries {
     isQueued = true;
     underWay += 1;
     try {
-      const row = await heartbeat.ask<{ pid: number; granted: string[] }>(BEAT, () => {
+      let compare: ReturnType<PositionWatch['asked']> = () => undefined;
+      const row = await heartbeat.ask<{ pid: number; granted: string[]; position: unknown }>(statement, () => {
         isQueued = false;
+        compare = position.asked();
         sent = new Map(waiting);
         waiting.clear();
         return [[...sent.keys()], pid];
       });
+      compare(row?.position);
       if (row?.pid !== pid) heartbeat.giveUp('the connection is shared with others');
       // What was granted ends with the connection.
       if (row === undefined || heartbeat.isOver()) throw hasEnded();

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { Knex } from 'knex';
 import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
+import type { PositionWatch } from './continuity/create-continuity.js';
 import type { Lease } from '../../ports/stores/tracking.js';
 import {
   createHeartbeat,
@@ -20,6 +21,7 @@ export interface KeeperParts {
   readonly createClient: () => pg.Client;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly position?: PositionWatch;
 }
 
 export interface LeaseKeeper {
@@ -36,7 +38,7 @@ export interface LeaseKeeper {
  * Advisory locks of one connection outside the pool: they are released when the replica dies, or by timeout when it is cut off. Needs a
  * connection that is a session: direct, or through a pooler in session mode.
  */
-export function createLeaseKeeper({ createClient, clock, log }: KeeperParts): LeaseKeeper {
+export function createLeaseKeeper({ createClient, clock, log, position }: KeeperParts): LeaseKeeper {
   let opening: Promise<Session> | null = null;
   const closing = new AbortController();
 
@@ -47,7 +49,10 @@ export function createLeaseKeeper({ createClient, clock, log }: KeeperParts): Le
   async function session(): Promise<Session> {
     if (closing.signal.aborted) throw new Error('Connection terminated: the leases are given back.');
     if (opening !== null) return opening;
-    const made: Promise<Session> = openSession({ client: createClient(), clock, log, onOver: () => forget(made) }, closing.signal);
+    const made: Promise<Session> = openSession(
+      { client: createClient(), clock, log, position, onOver: () => forget(made) },
+      closing.signal,
+    );
     opening = made;
     made.catch(() => forget(made));
     return made;
@@ -106,7 +111,7 @@ async function openSession(parts: SessionParts, closing: AbortSignal): Promise<S
   try {
     await client.connect();
     await heartbeat.ask(`set idle_session_timeout = ${SERVER_WAIT_MS}`);
-    const tries = createTries(heartbeat, await backendOf(heartbeat));
+    const tries = createTries(heartbeat, await backendOf(heartbeat), parts.position);
     if (heartbeat.isOver()) throw hasEnded();
     const stopTicking = clock.every(BEAT_MS, tries.tick);
     stopBeating = () => {

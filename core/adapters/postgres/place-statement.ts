@@ -1,4 +1,5 @@
 import type { OwnEvent } from '../../domain/chain-event.js';
+import { FIRST_CURSOR } from './continuity/continuity-sql.js';
 import { formatDecimal, type Decimal } from '../../domain/decimal.js';
 import { shapeOf } from '../../domain/order-machine.js';
 import { isLive, type Order } from '../../domain/order.js';
@@ -141,7 +142,7 @@ const placing = (looks: string, condition: string, { parts, columns }: typeof AL
     update agents set signed_at = cast(:now as bigint)
     where chain = ${chain} and agent = ${agent} and trader = ${trader} and signed_at is null and exists (select from good)
   ), clock as (
-    insert into account_cursors (chain, trader, cursor) select ${chain}, ${trader}, 1 from good
+    insert into account_cursors (chain, trader, cursor) select ${chain}, ${trader}, ${FIRST_CURSOR} + 1 from good
     on conflict (chain, trader) do update set cursor = account_cursors.cursor + 1 returning cursor
   ), published as (
     insert into journal (chain, trader, cursor, at, kind, order_id, fact)

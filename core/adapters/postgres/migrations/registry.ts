@@ -6,6 +6,7 @@ import { contractChanges } from './0005-contract-changes.js';
 import { spendAndChanges } from './0006-spend-and-changes.js';
 import { proofs } from './0007-proofs.js';
 import { withdrawals } from './0008-withdrawals.js';
+import { continuity } from './0009-continuity.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   spendAndChanges,
   proofs,
   withdrawals,
+  continuity,
 ];

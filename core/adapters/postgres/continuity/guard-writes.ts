@@ -1,0 +1,104 @@
+import { GatewayError } from '../../../errors.js';
+import { within, type Clock } from '../../../ports/clock.js';
+import type { ContinuityStore } from '../../../ports/stores/continuity.js';
+import type { RelayJob } from '../../../ports/stores/relay.js';
+import type { KeptAction } from '../../../ports/stores/signers.js';
+import type { Store } from '../../../ports/store.js';
+import type { ReplicaMemory } from './replica-memory.js';
+
+type Guarded = Pick<Store, 'orders' | 'relay' | 'signers' | 'access' | 'tracking' | 'journal'>;
+
+/** What gives an id, uses up a nonce or follows from either: it waits while it is not known whether the database lost commits. */
+const WAITING = {
+  orders: ['place', 'renew', 'prepareChange', 'recordHash'],
+  relay: ['placeAndQueue', 'queue', 'queueOnce', 'queueAmend', 'assignNonces', 'fillGap', 'resetLane', 'addAttempt'],
+  signers: ['claim', 'keep', 'approve', 'remove'],
+  access: ['authoriseAgent', 'revokeAgent', 'saveApiKey', 'deleteApiKey'],
+  tracking: ['change', 'pass'],
+} as const satisfies { readonly [Aggregate in keyof Guarded]?: readonly (keyof Guarded[Aggregate])[] };
+
+/** Longer than a review takes. */
+const WAIT_AT_MOST_MS = 8_000;
+
+/** The stores, with what the database acknowledges remembered. */
+export function guardWrites<Given extends Guarded>(
+  store: Given,
+  { continuity, memory, clock }: { readonly continuity: ContinuityStore; readonly memory: ReplicaMemory; readonly clock: Clock },
+): Given {
+  async function untilKnown(): Promise<void> {
+    const isKnown = await within(clock, WAIT_AT_MOST_MS, (signal) => Promise.race([continuity.known().then(() => true), aborted(signal)]));
+    if (!isKnown)
+      throw new GatewayError('NOT_READY', { reason: continuity.doubt() ?? 'it is being checked whether the database lost commits' });
+  }
+
+  const waiting = <Methods extends object>(methods: Methods, names: readonly (keyof Methods)[]): Methods => {
+    const wrapped: Partial<Record<keyof Methods, unknown>> = {};
+    for (const name of names) {
+      const method = methods[name] as (...given: readonly unknown[]) => Promise<unknown>;
+      wrapped[name] = (...given: readonly unknown[]): Promise<unknown> =>
+        continuity.doubt() === null ? method(...given) : untilKnown().then(() => method(...given));
+    }
+    return { ...methods, ...wrapped };
+  };
+
+  const { relay, signers, journal } = store;
+  const jobs = <Jobs extends readonly RelayJob[]>(stored: Jobs): Jobs => {
+    for (const { id, chain, wallet, nonce, attempts } of stored)
+      memory.job({ id, chain, wallet, nonce, hash: attempts.at(-1)?.hash ?? null }, clock.now());
+    return stored;
+  };
+  const kept = <Kept extends KeptAction | null>(action: Kept): Kept => {
+    if (action) memory.action(action.action.id, action.action.actionHash, clock.now());
+    return action;
+  };
+
+  return {
+    ...store,
+    orders: waiting(store.orders, WAITING.orders),
+    access: waiting(store.access, WAITING.access),
+    tracking: waiting(store.tracking, WAITING.tracking),
+    relay: waiting(
+      {
+        ...relay,
+        async placeAndQueue(relayed) {
+          const placed = await relay.placeAndQueue(relayed);
+          if (placed.kind === 'placed') jobs(placed.jobs);
+          return placed;
+        },
+        async queue(request, at) {
+          const job = await relay.queue(request, at);
+          jobs([job]);
+          return job;
+        },
+        assignNonces: async (...given) => jobs(await relay.assignNonces(...given)),
+        addAttempt: async (...given) => jobs(await relay.addAttempt(...given)),
+      } satisfies typeof relay,
+      WAITING.relay,
+    ),
+    signers: waiting(
+      {
+        ...signers,
+        async claim(claim) {
+          const verdict = await signers.claim(claim);
+          if (verdict.nonce?.kind === 'taken' && verdict.agent) memory.signerNonce(verdict.agent.agent, claim.nonce, clock.now());
+          kept(verdict.kept);
+          return verdict;
+        },
+        keep: async (action) => kept(await signers.keep(action)),
+      } satisfies typeof signers,
+      WAITING.signers,
+    ),
+    journal: {
+      ...journal,
+      listen: (listener) =>
+        journal.listen((entries) => {
+          const now = clock.now();
+          for (const { chain, trader, cursor, at } of entries) memory.journalEntry({ chain, trader, cursor, entryAt: at }, now);
+          listener(entries);
+        }),
+    },
+  };
+}
+
+const aborted = (signal: AbortSignal): Promise<false> =>
+  new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));

@@ -1,0 +1,169 @@
+import pg from 'pg';
+import { createStore, type KnexStore, type StoreOptions } from '../../../../core/adapters/postgres/create-store.js';
+import { systemClock } from '../../../../core/adapters/system/clock.js';
+import type { Address } from '../../../../core/types.js';
+import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
+import { eventually } from '../../../harness/time/eventually.js';
+
+const CHAIN = 'arbitrum';
+const WALLET: Address = `0x${'11'.repeat(20)}`;
+const TRADER: Address = `0x${'22'.repeat(20)}`;
+
+let database: TestDatabase;
+let stores: KnexStore[] = [];
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await Promise.all(stores.map((store) => store.close()));
+  stores = [];
+  await database.drop();
+});
+
+async function open(options: Partial<StoreOptions> = {}): Promise<KnexStore> {
+  const store = createStore({ log: createRecordedLog(), url: database.url, clock: systemClock, ...options });
+  stores.push(store);
+  // Its heartbeats compare positions from now on.
+  await store.tracking.lease(CHAIN);
+  await store.continuity.known();
+  return store;
+}
+
+const name = (): string => new URL(database.url).pathname.slice(1);
+
+async function administer(...statements: readonly string[]): Promise<void> {
+  const { href } = Object.assign(new URL(database.url), { pathname: '/postgres' });
+  const client = new pg.Client(href);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+const cutAll = (): string => `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name()}'`;
+
+/** While no connection is open: the template must not be in use. */
+async function copy(): Promise<void> {
+  await administer(
+    `alter database ${name()} allow_connections false`,
+    cutAll(),
+    `create database ${name()}_copy template ${name()} strategy file_copy`,
+    `alter database ${name()} allow_connections true`,
+  );
+}
+
+/** As when a standby takes over that has only what was committed before the copy was made. */
+const goBack = (): Promise<void> =>
+  administer(
+    `alter database ${name()} allow_connections false`,
+    cutAll(),
+    `drop database ${name()} with (force)`,
+    `alter database ${name()}_copy rename to ${name()}`,
+  );
+
+const queue = (store: KnexStore) =>
+  store.relay.queue(
+    {
+      ...{ chain: CHAIN, wallet: WALLET, trader: TRADER, purpose: 'no-op' as const, parent: null, orderId: null },
+      ...{ data: '0x' as const, gas: 21_000n, context: null, notAfter: null },
+    },
+    Date.now(),
+  );
+
+const lossOf = (store: KnexStore) =>
+  eventually(
+    () => store.continuity.lastLoss(),
+    (loss) => loss !== null,
+  );
+
+describe('a database that forgets', () => {
+  it('is noticed by what a replica remembers alone; ids of the lost time are not given again', async () => {
+    const store = await open();
+    await queue(store);
+    await copy();
+    const lost = await eventually(
+      () => queue(store).catch(() => null),
+      (job) => job !== null,
+    );
+    const [numbered] = await store.relay.assignNonces(CHAIN, WALLET, [lost?.id ?? 0n], 7);
+    expect(numbered?.nonce).toBe(7);
+    await goBack();
+    const loss = await lossOf(store);
+    expect(loss).toMatchObject({ adoptedAt: null, walletNonces: { [`${CHAIN} ${WALLET}`]: 7 } });
+    expect(loss?.lostFrom).toBeLessThanOrEqual(loss?.detectedAt ?? 0);
+    expect((await queue(store)).id).toBeGreaterThan(2n ** 32n);
+  });
+
+  it('gives no id before it is known what was lost', async () => {
+    const [first, second] = [await open(), await open()];
+    await queue(first);
+    await copy();
+    const given = await eventually(
+      () => queue(first).catch(() => null),
+      (job) => job !== null,
+    );
+    await goBack();
+    // The second replica remembers nothing of it, and its first statement finds the older database.
+    const next = await eventually(
+      () => queue(second).catch(() => null),
+      (job) => job !== null,
+    );
+    expect(next?.id).toBeGreaterThan((given?.id ?? 0n) + 2n ** 31n);
+  });
+
+  it('is one loss, whichever replicas report it, and is adopted once for all', async () => {
+    const [first, second] = [await open(), await open()];
+    await copy();
+    for (const store of [first, second])
+      await eventually(
+        () => queue(store).catch(() => null),
+        (job) => job !== null,
+      );
+    await goBack();
+    const [one, two] = [await lossOf(first), await lossOf(second)];
+    expect(one?.id).toBe(two?.id);
+    const adopted = await first.continuity.adopt(one?.id ?? 0n, 5_000);
+    expect(adopted).toMatchObject({ adoptedAt: 5_000 });
+    await expect(first.continuity.adopt(99n, 5_000)).resolves.toBeNull();
+    const { rows } = await first.db.raw<{ rows: unknown[] }>('select id from commit_losses');
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('a switchover that loses nothing', () => {
+  it('is no loss, although another server was promoted', async () => {
+    let timeline = '00000001';
+    const store = await open({ serverIdentity: (read) => ({ ...read, timeline }) });
+    await queue(store);
+    timeline = '00000002';
+    await administer(cutAll());
+    await eventually(
+      () => store.db('deployment').first<{ server_timeline: string }>('server_timeline'),
+      (row) => row.server_timeline === timeline,
+    );
+    await store.continuity.known();
+    expect([store.continuity.lastLoss(), store.continuity.doubt()]).toEqual([null, null]);
+    expect((await queue(store)).id).toBeLessThan(100n);
+  });
+
+  it('is compared by a process that starts after it too', async () => {
+    const before = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000001' }) });
+    await queue(before);
+    const after = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000002' }) });
+    await eventually(
+      () => after.db('continuity_reviews').whereNotNull('ended_at').pluck<string[]>('reason'),
+      (reasons) => reasons.includes('another server was promoted'),
+    );
+    expect(after.continuity.lastLoss()).toBeNull();
+  });
+
+  it('needs no timeline where the service does not give one', async () => {
+    const store = await open({ serverIdentity: (read) => ({ ...read, system: null, timeline: null, log: null }) });
+    expect(store.continuity.doubt()).toBeNull();
+    expect(store.continuity.notes()).toEqual([expect.stringContaining('does not give its timeline')]);
+  });
+});
