@@ -9,7 +9,7 @@ import type { LaneOptions } from './lane-options.js';
 import { compareWithChain, isUncompared, stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
-import { CheckError, NO_OP_GAS, type Signer } from './signer.js';
+import { CheckError, HeldError, NO_OP_GAS, type Signer } from './signer.js';
 
 export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
   readonly signer: Pick<Signer, 'address'>;
@@ -20,6 +20,7 @@ export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
   readonly nonceMutex: Mutex;
   readonly inFlight: InFlightJobs;
   readonly budget: Pick<DailyBudget, 'refresh'>;
+  readonly held: () => string | null;
   /** Whether the lease is still held. */
   readonly isOurs: () => boolean;
   readonly paceMs: number;
@@ -66,6 +67,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     inFlight,
     budget,
     isOurs,
+    held,
     paceMs,
   } = options;
   const { slug } = definition;
@@ -99,7 +101,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     delivery.forgetAllBut(kept);
     check.forgetAllBut(kept);
     judgeWait(left);
-    if (!isOurs()) return false;
+    if (!isOurs() || held() !== null) return false;
     await allDone(left.filter(({ id, nonce }) => nonce !== null && !begun.has(id)).map(push));
     return open.length > 0;
   }
@@ -147,6 +149,9 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   async function alignNonces(counted: Counted, withNonce: readonly RelayJob[], begun: ReadonlySet<bigint>): Promise<string | null> {
     const { nonce } = counted;
     const { strangers, isDoubted } = await count.hear(counted, withNonce.at(-1)?.nonce ?? -1);
+    // An older database would take what was sent from here for foreign transactions.
+    const reason = held();
+    if (reason !== null) throw new HeldError(reason);
     if (isDoubted) return `its node counts ${strangers} transactions of its wallet that were not sent from here`;
     // Before the count is believed: if this fails, the next check does it again.
     if (strangers > 0) {

@@ -34,7 +34,21 @@ const SEND_AGAIN_MS = 1_000;
 const FEES_KEPT_MS = 10_000;
 
 export function createDelivery(options: DeliveryOptions): Delivery {
-  const { definition, signer, node, store, settings, clock, log, onSigned, onStep, problems, budget, onNonceTooLow } = options;
+  const {
+    definition,
+    signer,
+    node,
+    store,
+    settings,
+    clock,
+    log,
+    onSigned,
+    onStep,
+    problems,
+    budget,
+    onNonceTooLow,
+    held = () => null,
+  } = options;
   const { slug } = definition;
   const signing = createSigning(options);
   let fees: { readonly value: NodeFees; readonly at: number } | null = null;
@@ -102,7 +116,8 @@ export function createDelivery(options: DeliveryOptions): Delivery {
 
   async function sendNewest(job: RelayJob): Promise<SendVerdict | null> {
     const attempt = job.attempts.at(-1);
-    if (!attempt) return null;
+    // Its row may be gone: what is sent now could not be found again.
+    if (!attempt || held() !== null) return null;
     sentAt.set(job.id, clock.now());
     const silence = (error: unknown): SendVerdict => ({ verdict: 'unknown', note: `the node did not answer${hostsIn(error)}` });
     return node.send(attempt.raw).catch(silence);

@@ -5,6 +5,7 @@ import type { Logger } from '../core/ports/log.js';
 import type { Refusal, RelayJob, RelayStore } from '../core/ports/stores/relay.js';
 import type { RelayNode, Standing } from '../core/ports/relayer.js';
 import type { Address, Hex } from '../core/types.js';
+import type { ContinuityStore } from '../core/ports/stores/continuity.js';
 import type { BudgetEvents, DailyBudget } from './daily-budget.js';
 import type { FeeSettings } from './fees.js';
 import type { LaneProblems } from './lane-problems.js';
@@ -37,13 +38,17 @@ export interface DeliveryOptions {
   readonly budget: Pick<DailyBudget, 'raise'>;
   /** A nonce is already used: the receipts should be checked soon. */
   readonly onNonceTooLow: () => void;
+  /** Why nothing may be signed or sent while it is not known whether commits were lost; null if it may. Absent: it always may. */
+  readonly held?: () => string | null;
   /** Called for a job that will never be sent. */
   readonly onRefused: (job: RelayJob) => Promise<void>;
 }
 
-export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget' | 'onNonceTooLow' | 'signer'> {
+export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget' | 'onNonceTooLow' | 'signer' | 'held'> {
   readonly wallet: Wallet;
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
+  /** Whether the database still has what it acknowledged; absent: it has. */
+  readonly continuity?: Pick<ContinuityStore, 'doubt' | 'lastLoss' | 'prove'>;
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly budgetEvents?: BudgetEvents;

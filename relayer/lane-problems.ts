@@ -44,6 +44,8 @@ export function createLaneProblems({ slug, wallet, store, settings, clock, log }
   let savedAt = 0;
   const { patienceMs } = settings;
   const patience: Readonly<Record<LaneProblemCause, number>> = {
+    // A switchover ends by itself: requests wait rather than being refused.
+    database: patienceMs,
     fees: 0,
     funds: 0,
     key: patienceMs,

@@ -7,10 +7,11 @@ import { createDelivery, failureOf } from './deliver.js';
 import type { LaneOptions } from './lane-options.js';
 import { createLaneProblems } from './lane-problems.js';
 import { createChainReconciler, createInFlightJobs } from './chain-reconciler.js';
+import { createLostCommits } from './lost-commits.js';
 import { isUncompared } from './foreign-transactions.js';
 import { createMutex } from './mutex.js';
 import { createJobCheck } from './job-check.js';
-import { createSigner } from './signer.js';
+import { createSigner, HeldError } from './signer.js';
 
 export interface Lane {
   /** Called when there is a new job. */
@@ -60,8 +61,10 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
     ...{ definition, wallet: address, store, onForged: options.onForged },
     settings: { ...settings, afford: async (job) => budget.refusal(job.id, await delivery.maxCost(job)) },
   });
-  const signer = createSigner({ wallet, definition, settings, check });
-  const parts = { ...options, signer, onStep, problems, budget };
+  const lost = createLostCommits({ ...options, problems });
+  const { held } = lost;
+  const signer = createSigner({ wallet, definition, settings, check, held });
+  const parts = { ...options, signer, onStep, problems, budget, held };
   const delivery = createDelivery({ ...parts, onNonceTooLow: () => wake.abort(WOKEN) });
   const [nonceMutex, healthMutex, inFlight] = [createMutex(), createMutex(), createInFlightJobs()];
   const isOurs = (): boolean => lease?.isHeld() === true;
@@ -93,6 +96,7 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
     mayHaveQueued = true;
     // A replica that cannot try for the lane does not know of an owner; what was stored last must not hide the failure.
     owners.forget();
+    if (error instanceof HeldError || held() !== null) return;
     problems.report('node', failureOf(error));
     log.warn('relay.lane-failed', { wallet: address, error });
   }
@@ -130,6 +134,7 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
       await waitForOwner();
       return TRY_AGAIN_MS;
     }
+    if (!(await lost.settle())) return PACE_MS;
     if (!reconciler.hasChecked()) await reconciler.checkChain(await store.open(slug, address));
     const hasReason = mayHaveQueued || isBusy;
     mayHaveQueued = false;
@@ -192,7 +197,11 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
   async function number(passed: readonly bigint[]): Promise<RelayJob[]> {
     let withNonce: RelayJob[] = [];
     try {
-      withNonce = await nonceMutex(() => store.assignNonces(slug, address, passed, reconciler.minNonce()));
+      withNonce = await nonceMutex(() => {
+        const reason = held();
+        if (reason !== null) throw new HeldError(reason);
+        return store.assignNonces(slug, address, passed, reconciler.minNonce());
+      });
       return withNonce;
     } finally {
       const given = new Set(withNonce.map(({ id }) => id));
@@ -220,7 +229,8 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
       if (job.notAfter !== null && clock.now() > job.notAfter)
         return await refuse(job, { reason: 'too-late', note: `its time was over before it could be sent${because(problems.now())}` });
       // A job that cannot be sent must not take a nonce: it would block later ones.
-      if (isUncompared(job) || problems.now() !== null || problems.has('nonce') || settings.isUncertain?.() === true) return false;
+      if (isUncompared(job) || problems.now() !== null || problems.has('nonce') || held() !== null || settings.isUncertain?.() === true)
+        return false;
       const refusal = await check.begin(job, (job.parent === null ? null : actions.get(job.parent)) ?? null);
       if (refusal !== null) {
         budget.release([job.id]);

@@ -25,15 +25,20 @@ export type Signed = Pick<Attempt, 'hash' | 'raw'>;
 /** Gas of a no-op that only uses up a nonce. */
 export const NO_OP_GAS = 100_000n;
 
+/** Nothing is signed while it is not known whether the database lost commits, or what they were. */
+export class HeldError extends CheckError {}
+
 interface SignerOptions {
   readonly wallet: Wallet;
   readonly definition: Pick<ChainDefinition, 'chainId' | 'diamond'>;
   readonly settings: FeeSettings & Pick<PolicySettings, 'isUncertain'>;
   readonly check: Pick<JobCheck, 'sign'>;
+  /** Why nothing may be signed; null or absent: it may. */
+  readonly held?: (() => string | null) | undefined;
 }
 
 /** The one place where a relayer's key is used. Chain, recipient and value come from no row; neither does more than the cap of the fees. */
-export function createSigner({ wallet, definition, settings, check }: SignerOptions): Signer {
+export function createSigner({ wallet, definition, settings, check, held = () => null }: SignerOptions): Signer {
   const { chainId, diamond } = definition;
 
   function requireChecked(): void {
@@ -44,6 +49,8 @@ export function createSigner({ wallet, definition, settings, check }: SignerOpti
     const { maxFeePerGas, maxPriorityFeePerGas, nonce } = transaction;
     if (maxFeePerGas > settings.maxFeePerGas || maxPriorityFeePerGas > maxFeePerGas)
       throw new RangeError(`a fee of ${maxFeePerGas} is above the cap`);
+    const reason = held();
+    if (reason !== null) throw new HeldError(reason);
     if (!Number.isSafeInteger(nonce) || nonce < 0) throw new RangeError(`${nonce} is no nonce`);
     return wallet.sign({ chainId, ...transaction });
   }

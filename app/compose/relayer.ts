@@ -93,6 +93,7 @@ export function composeRelayer(
     onForeign: (wallet, transactions) => alertForeign(alerts, chain, wallet, { transactions, at: clock.now() }),
     standing: (jobs) => standingJobs(node, jobs),
     switches: store.switches,
+    continuity: store.continuity,
     areDrillsAllowed,
     clock,
     log,

@@ -38,6 +38,7 @@ interface Lane {
     isDown: boolean;
     /** Why a job cannot be pushed, by nonce. */
     failures: ReadonlyMap<number | null, Error>;
+    doubt: string | null;
   };
   readonly did: string[];
 }
@@ -54,6 +55,7 @@ function createLane(): Lane {
     standing: [],
     isDown: false,
     failures: new Map(),
+    doubt: null,
   };
   const did: string[] = [];
   const clock = createManualClock();
@@ -126,6 +128,7 @@ function createLane(): Lane {
     inFlight: createInFlightJobs(),
     budget: { refresh: (balance, open) => Promise.resolve(void did.push(`budget of ${balance} with ${open.length} open`)) },
     isOurs: () => true,
+    held: () => world.doubt,
     paceMs: PACE_MS,
   });
   return { reconciler, problems, clock, world, did };
@@ -216,6 +219,20 @@ describe("a node's count of transactions", () => {
     await lane.reconciler.checkChain([]);
     expect([lane.problems.has('nonce'), lane.reconciler.minNonce()]).toEqual([false, lane.world.nonce]);
     expect(lane.did.join()).not.toContain('alert');
+  });
+});
+
+describe('a database that may have lost commits', () => {
+  it('has nothing ended, sent, filled or believed by what it says of the wallet, until it is known', async () => {
+    const { reconciler, world, did } = createLane();
+    world.open = [jobWith(9)];
+    [world.next, world.nonce, world.doubt] = [3, 8, 'it is being checked whether the database lost commits'];
+    await expect(reconciler.reconcile()).rejects.toThrow(world.doubt);
+    expect([did.filter((step) => !step.startsWith('budget')), reconciler.minNonce(), reconciler.hasChecked()]).toEqual([[], 0, false]);
+    world.doubt = null;
+    [world.next, world.nonce] = [10, 8];
+    await reconciler.reconcile();
+    expect(did).toEqual(expect.arrayContaining(['filled 8', 'pushed 9']));
   });
 });
 

@@ -91,6 +91,25 @@ async function standDown(boast: BoastingNode, clock: ShiftedClock): Promise<void
   clock.move(LONG_MS);
 }
 
+describe('a database that may have lost commits', () => {
+  it('has nothing signed for it until it is known, and requests meanwhile wait with the reason', async () => {
+    const bench = await relayBench(chain, sandbox.gateway);
+    const doubt = 'it is being checked whether the database lost commits';
+    const world: { doubt: string | null } = { doubt: null };
+    const continuity = { ...sandbox.gateway.store.continuity, doubt: () => world.doubt };
+    const relayer = start(bench, { continuity });
+    const before = await relayer.send(await requestOf(bench));
+    await whenIn(before.job.id, 'mined');
+    world.doubt = doubt;
+    const { job } = await relayer.send(await requestOf(bench));
+    expect(await whenBlocked(relayer, bench)).toBe(doubt);
+    expect([await store.job(SLUG, job.id), await bench.nonce()]).toEqual([expect.objectContaining({ state: 'queued', nonce: null }), 1]);
+    world.doubt = null;
+    expect(await whenIn(job.id, 'mined')).toMatchObject({ nonce: 1 });
+    await whenHealed(relayer, bench);
+  });
+});
+
 describe('a node that counts more transactions than were sent from here', () => {
   it('is not believed at once: what is queued waits, and is sent when the count is right again, without a single no-op', async () => {
     const bench = await relayBench(chain, sandbox.gateway);

@@ -6,7 +6,7 @@ import type { Protection } from './protections.js';
 import type { Lease } from './tracking.js';
 
 /** Causes that keep a lane from sending. Each is cleared by its own recovery, not by that of another cause. */
-export const LANE_PROBLEM_CAUSES = ['fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
+export const LANE_PROBLEM_CAUSES = ['database', 'fees', 'funds', 'key', 'node', 'nonce', 'stuck'] as const;
 export type LaneProblemCause = (typeof LANE_PROBLEM_CAUSES)[number];
 
 /** A lane that cannot send. New requests are refused; queued jobs wait, or expire at their deadline. */

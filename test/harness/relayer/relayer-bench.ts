@@ -14,7 +14,7 @@ import type { SwitchStore } from '../../../core/ports/stores/switches.js';
 import type { RelayNode, SigningPolicy } from '../../../core/ports/relayer.js';
 import { createRelayer, type RunningRelayer } from '../../../relayer/create-relayer.js';
 import { LANE_WAITS, type LaneWaits } from '../../../core/config/relayer.js';
-import type { SignedJob } from '../../../relayer/lane-options.js';
+import type { LaneOptions, SignedJob } from '../../../relayer/lane-options.js';
 import { createWallet } from '../../../relayer/wallet.js';
 import type { ChainControls } from '../../../sandbox/controls.js';
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
@@ -59,6 +59,7 @@ interface Parts {
   readonly onSigned: (signed: readonly SignedJob[]) => Promise<void>;
   readonly dailyBudget: bigint;
   readonly switches: SwitchStore;
+  readonly continuity: NonNullable<LaneOptions['continuity']>;
 }
 
 const GWEI = 1_000_000_000n;
@@ -112,6 +113,7 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
         onRefused: () => Promise.resolve(),
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
         switches: parts.switches ?? null,
+        ...(parts.continuity && { continuity: parts.continuity }),
       });
       relayer.start();
       return withReports(relayer, gateway, slug, parts.clock ?? systemClock);
