@@ -12,7 +12,7 @@ import type {
 } from './account-chain.js';
 import type { DiamondLog, RawLog, TransactionReceipt } from '../domain/diamond-log.js';
 import type { HistogramCounts } from '../observability/metrics.js';
-import type { RelayNode } from './relayer.js';
+import type { RelayNode, SentHistory } from './relayer.js';
 import type {
   OpeningQuestion,
   OpeningTerms,
@@ -115,6 +115,7 @@ export interface Chain {
   traffic(): readonly EndpointTraffic[];
   /** Calls used only by the relayer: nonces, fees, sending, receipts. */
   readonly relay: RelayNode;
+  readonly sent: SentHistory;
   /** The trader's trading delegate, null when none is set; the contract emits no event when it changes. */
   delegateOf(trader: Address): Promise<Address | null>;
   hasCode(address: Address): Promise<boolean>;

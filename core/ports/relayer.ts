@@ -34,6 +34,32 @@ export interface Receipt extends Mined {
   readonly succeeded: boolean;
 }
 
+/** A mined transaction of a wallet, as the chain has it. */
+export interface SentTransaction {
+  readonly nonce: number;
+  readonly hash: Hex;
+  readonly to: Address | null;
+  readonly input: Hex;
+  /** As it was signed; null for a form that the gateway does not sign. */
+  readonly raw: Hex | null;
+  readonly maxFeePerGas: bigint;
+  readonly maxPriorityFeePerGas: bigint;
+  readonly block: bigint;
+}
+
+/** What a wallet sent, read from the chain where the database has forgotten it. */
+export interface SentHistory {
+  head(): Promise<bigint>;
+  /** The wallet's next nonce after this block; null where the node does not have the chain's state of that time. */
+  countAt(wallet: Address, block: bigint): Promise<number | null>;
+  /** Its next nonce after all that waits for a block; the highest that any of the nodes gives. */
+  highestCount(wallet: Address): Promise<number>;
+  /** Those of these transactions that are the wallet's and mined. */
+  ofWallet(wallet: Address, hashes: readonly Hex[]): Promise<readonly SentTransaction[]>;
+  /** The wallet's transactions in these blocks. */
+  inBlocks(wallet: Address, blocks: readonly bigint[]): Promise<readonly SentTransaction[]>;
+}
+
 export interface NodeFees {
   readonly baseFee: bigint;
   readonly priorityFee: bigint;

@@ -7,6 +7,7 @@ import type { Tracer } from '../../observability/tracing.js';
 import { accountFacts, chainTrades, delegateOf, openOrders, openTrades, referrerOf, wallet, wholeAccount } from './account.js';
 import { createEndpoints, troubleOf } from './endpoints.js';
 import { createRelayNode } from './relay-node.js';
+import { createSentHistory } from './sent-history.js';
 import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, replay, simulate, updateFees } from './simulate.js';
 import { outcomeOf, readBlocks, readHead, readInputs, readLogs, readRaw, readReceipts, seenTransaction } from './logs.js';
 import { contractFigures } from './diamond-checks.js';
@@ -42,6 +43,7 @@ export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = 
   const tryCall = createTry(client, definition.diamond, clock);
   return {
     relay: createRelayNode(client),
+    sent: createSentHistory({ client, endpoints, chainId, clock }),
     endpoints: () => endpoints.health(),
     traffic: () => endpoints.all.map(({ host, traffic, calls }) => ({ host, ...traffic, methods: calls.methods() })),
     views: (calls, block) => ask(() => views(calls, block)),
