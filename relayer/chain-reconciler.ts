@@ -21,6 +21,8 @@ export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
   readonly inFlight: InFlightJobs;
   readonly budget: Pick<DailyBudget, 'refresh'>;
   readonly held: () => string | null;
+  /** At the first check: throws where transactions that are not stored prove that commits were lost. */
+  readonly judgeForeign: (pending: number) => Promise<void>;
   /** Whether the lease is still held. */
   readonly isOurs: () => boolean;
   readonly paceMs: number;
@@ -68,6 +70,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     budget,
     isOurs,
     held,
+    judgeForeign,
     paceMs,
   } = options;
   const { slug } = definition;
@@ -149,6 +152,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
   async function alignNonces(counted: Counted, withNonce: readonly RelayJob[], begun: ReadonlySet<bigint>): Promise<string | null> {
     const { nonce } = counted;
     const { strangers, isDoubted } = await count.hear(counted, withNonce.at(-1)?.nonce ?? -1);
+    if (strangers > 0 && !hasBegun) await judgeForeign(counted.pending);
     // An older database would take what was sent from here for foreign transactions.
     const reason = held();
     if (reason !== null) throw new HeldError(reason);

@@ -175,7 +175,7 @@ export function createDelivery(options: DeliveryOptions): Delivery {
       sentAt.set(job.id, clock.now());
       return;
     }
-    await handOver(await signing.sign(job, offer, last.isNoOp));
+    await handOver(await signing.sign(job, offer, last.isNoOp || job.purpose === 'no-op'));
   }
 
   /** The call must not be sent any more, but its nonce is taken: a no-op uses the nonce, so that later jobs can be mined. */

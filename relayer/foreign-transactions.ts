@@ -78,8 +78,14 @@ async function standingOf({ wallet, log, standing }: ForeignTransactionsOptions,
   });
 }
 
-async function end({ slug, store, log, onRefused, onStep }: ForeignTransactionsOptions, job: RelayJob, why: string): Promise<void> {
-  const refusal = { reason: 'foreign-transactions', note: `${FOREIGN_FOUND}, and ${why}` } as const;
+/** Ends a job that must not be sent; `found` is half a sentence that says what was noticed. */
+export async function end(
+  { slug, store, log, onRefused, onStep }: ForeignTransactionsOptions,
+  job: RelayJob,
+  why: string,
+  found = FOREIGN_FOUND,
+): Promise<void> {
+  const refusal = { reason: 'foreign-transactions', note: `${found}, and ${why}` } as const;
   const ended = (await store.refuse(slug, job.id, refusal)) ?? (await store.giveUpCall(slug, job.id, refusal));
   if (ended === null) return;
   log.warn('relay.refused', { job: job.id, ...refusal });

@@ -3,7 +3,9 @@ import type { ChainDefinition, ChainSlug } from '../core/chains/chains.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
 import type { Refusal, RelayJob, RelayStore } from '../core/ports/stores/relay.js';
-import type { RelayNode, Standing } from '../core/ports/relayer.js';
+import type { LaneRecoveryStore } from '../core/ports/stores/lane-recovery.js';
+import type { TrackingStore } from '../core/ports/stores/tracking.js';
+import type { RelayNode, SentHistory, Standing } from '../core/ports/relayer.js';
 import type { Address, Hex } from '../core/types.js';
 import type { ContinuityStore } from '../core/ports/stores/continuity.js';
 import type { BudgetEvents, DailyBudget } from './daily-budget.js';
@@ -44,11 +46,19 @@ export interface DeliveryOptions {
   readonly onRefused: (job: RelayJob) => Promise<void>;
 }
 
+export interface LaneRecovery {
+  readonly store: LaneRecoveryStore;
+  readonly history: SentHistory;
+  readonly index: Pick<TrackingStore, 'cursor'>;
+}
+
 export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget' | 'onNonceTooLow' | 'signer' | 'held'> {
   readonly wallet: Wallet;
   readonly settings: DeliverySettings & PolicySettings & LaneWaits;
   /** Whether the database still has what it acknowledged; absent: it has. */
   readonly continuity?: Pick<ContinuityStore, 'doubt' | 'lastLoss' | 'prove'>;
+  /** With what a lane is compared with the chain after commits were lost; absent: it is not. */
+  readonly recovery?: LaneRecovery;
   /** What the wallet may spend per day; absent: no limit. */
   readonly dailyBudget?: DailyBudgetSetting;
   readonly budgetEvents?: BudgetEvents;

@@ -61,10 +61,10 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
     ...{ definition, wallet: address, store, onForged: options.onForged },
     settings: { ...settings, afford: async (job) => budget.refusal(job.id, await delivery.maxCost(job)) },
   });
-  const lost = createLostCommits({ ...options, problems });
-  const { held } = lost;
+  const lost = createLostCommits({ ...options, onStep, signer: { address }, problems });
+  const { held, judgeForeign } = lost;
   const signer = createSigner({ wallet, definition, settings, check, held });
-  const parts = { ...options, signer, onStep, problems, budget, held };
+  const parts = { ...options, signer, onStep, problems, budget, held, judgeForeign };
   const delivery = createDelivery({ ...parts, onNonceTooLow: () => wake.abort(WOKEN) });
   const [nonceMutex, healthMutex, inFlight] = [createMutex(), createMutex(), createInFlightJobs()];
   const isOurs = (): boolean => lease?.isHeld() === true;

@@ -94,6 +94,7 @@ export function composeRelayer(
     standing: (jobs) => standingJobs(node, jobs),
     switches: store.switches,
     continuity: store.continuity,
+    recovery: { store: store.recovery, history: node.sent, index: store.tracking },
     areDrillsAllowed,
     clock,
     log,

@@ -150,6 +150,11 @@ export const CALL_NATURES: ReadonlyMap<string, CallNature> = new Map(
   Object.values<WriteFunction>(WRITE_FUNCTIONS).flatMap(({ selector, nature }) => (nature === null ? [] : [[selector, nature] as const])),
 );
 
+/** Of the calls that trade, as a relayer makes them: alone, several at once, or for a trader. */
+export const TRADING_SELECTORS: ReadonlySet<string> = new Set(
+  Object.values<WriteFunction>(WRITE_FUNCTIONS).flatMap(({ selector, client }) => (client === 'makes' ? [] : [selector])),
+);
+
 export const READ_FUNCTIONS = {
   calculateFeeAmount: '0x4f09a236',
   fees: '0x4acc79ed',

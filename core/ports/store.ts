@@ -14,6 +14,7 @@ import type { AlertStore, MetricsStore } from './stores/alerts.js';
 import type { GasLedger } from './stores/gas.js';
 import type { ExchangeStore } from './stores/exchange.js';
 import type { RelaySwitch, SwitchStore } from './stores/switches.js';
+import type { LaneRecoveryStore } from './stores/lane-recovery.js';
 import type { LaneProblem, RelayStore } from './stores/relay.js';
 import type { RulesStore } from './stores/rules.js';
 import type { ChainSlug } from '../chains/chains.js';
@@ -58,6 +59,7 @@ export interface Store {
   readonly signers: SignerStore;
   readonly journal: JournalStore;
   readonly relay: RelayStore;
+  readonly recovery: LaneRecoveryStore;
   readonly gas: GasLedger;
   readonly alerts: AlertStore;
   readonly metrics: MetricsStore;

@@ -129,6 +129,7 @@ function createLane(): Lane {
     budget: { refresh: (balance, open) => Promise.resolve(void did.push(`budget of ${balance} with ${open.length} open`)) },
     isOurs: () => true,
     held: () => world.doubt,
+    judgeForeign: () => Promise.resolve(),
     paceMs: PACE_MS,
   });
   return { reconciler, problems, clock, world, did };

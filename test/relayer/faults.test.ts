@@ -3,7 +3,12 @@ import type { RequestHook } from '../../sandbox/fault-plan.js';
 import { expectViewEqualsChain } from '../harness/diamond/chain-checker.js';
 import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { eventually, eventuallyOn } from '../harness/time/eventually.js';
-import { copyTestDatabase } from '../harness/database/test-database.js';
+import { createStore, type StoreOptions } from '../../core/adapters/postgres/create-store.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { walletKey } from '../../core/ports/stores/continuity.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { copyTestDatabase, createTestDatabase, cutConnections, goBackTo } from '../harness/database/test-database.js';
+import { relayBench, requestOf } from '../harness/relayer/relayer-bench.js';
 import { hlInfo } from '../harness/hyperliquid/info.js';
 import { order, orderAction } from '../harness/hyperliquid/exchange.js';
 import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
@@ -192,51 +197,132 @@ describe('a bot whose relayer cannot send', () => {
 });
 
 describe('a database that was put back to before its orders were sent', () => {
-  it('has no opening sent twice: all that waited are refused with the reason, and later ones are sent', async () => {
-    const sends = { waits: QUICK, holdMs: 300, clock: sandbox.clock };
-    const before = await startRelayerGateway(sandbox, { ...sends, isHeld: true });
+  const sends = () => ({ waits: QUICK, holdMs: 300, clock: sandbox.clock });
+
+  /** Three orders that wait, in a copy of the database; in the database itself they are sent, and a fourth after them. */
+  async function forgetSending(before: RelayerGateway) {
+    // As an earlier start of the gateway left it.
+    await before.gateway.store.relay.beginLane(SLUG, before.wallet, 0);
+    const bot = await before.newBot();
+    const own = await openPurse(before.client, before.wallet);
+    const answers = statuses(await bot.send(orderAction(rest('50000'), rest('49000'), rest('48000'))));
+    const oids = answers.map(({ resting }) => Number(resting?.['oid']));
+    const copy = await copyTestDatabase(before.database);
+    const areOnChain = (count: number) =>
+      soon(
+        () => bot.trader.trades(),
+        (trades) => trades.length === count,
+      );
+    // The copy cut the connection that held the lane: it sends.
+    await areOnChain(3);
+    await bot.send(orderAction(rest('47500')));
+    await areOnChain(4);
+    return { bot, own, oids, copy, areOnChain };
+  }
+
+  /** What waited is known to be mined, the fourth is paid for, and what comes is sent with the next nonces: nothing twice. */
+  async function expectRecalled(after: RelayerGateway, { bot, own, oids, areOnChain }: Awaited<ReturnType<typeof forgetSending>>) {
+    const { store } = after.gateway;
+    await soon(
+      () => store.recovery.lane(SLUG, after.wallet),
+      ({ reconciledLoss }) => reconciledLoss > 0n,
+    );
+    for (const [nonce, oid] of oids.entries())
+      await soon(
+        () => store.relay.jobsOfOrder(SLUG, BigInt(oid)),
+        ([job]) => job?.state === 'mined' && job.nonce === nonce,
+      );
+    const user = bot.trader.account.address;
+    for (const oid of oids)
+      await soon(
+        () => hlInfo(after).ask<{ readonly order?: { readonly status: string } }>('orderStatus', { user, oid }),
+        (shown) => shown.order?.status === 'open',
+      );
+    await expectRelayInvariants(own, { slug: SLUG, store: store.relay });
+    const { total } = await store.gas.costs({ chain: SLUG, by: 'wallet', from: 0, to: 100_000, limit: 1 });
+    expect(total.costWei).toBe(own.balance - (await after.client.getBalance({ address: after.wallet })));
+    await bot.sendTo(after, orderAction(rest('47000')));
+    await areOnChain(5);
+    await expectRelayInvariants(own, { slug: SLUG, store: store.relay });
+    expect(await after.client.getTransactionCount({ address: after.wallet })).toBe(5);
+  }
+
+  it('while the gateway runs has nothing sent twice, and everything found again', async () => {
+    const gateway = await startRelayerGateway(sandbox, { ...sends(), isHeld: true });
+    try {
+      const sent = await forgetSending(gateway);
+      await goBackTo(sent.copy, gateway.database);
+      await expectRecalled(gateway, sent);
+      expect(gateway.gateway.store.continuity.lastLoss()?.walletNonces).toEqual({ [walletKey(SLUG, gateway.wallet)]: 3 });
+    } finally {
+      await gateway.stop();
+    }
+  });
+
+  it('before a start has it too: final calls that are not stored prove the loss', async () => {
+    const before = await startRelayerGateway(sandbox, { ...sends(), isHeld: true });
     const cleanups = [() => before.stop()];
     try {
-      // As an earlier start of the gateway left it.
-      await before.gateway.store.relay.beginLane(SLUG, before.wallet, 0);
-      const bot = await before.newBot();
-      const answers = statuses(await bot.send(orderAction(rest('50000'), rest('49000'), rest('48000'))));
-      const oids = answers.map(({ resting }) => Number(resting?.['oid']));
-      const isOnChain = (count: number) =>
-        soon(
-          () => bot.trader.trades(),
-          (trades) => trades.length === count,
-        );
-      const copy = await copyTestDatabase(before.database);
-      cleanups.push(() => copy.drop());
-      // The copy cut the connection that held the lane: it sends.
-      await isOnChain(3);
+      const sent = await forgetSending(before);
+      cleanups.push(() => sent.copy.drop());
       await cleanups.shift()?.();
-
-      const after = await startRelayerGateway(sandbox, { ...sends, goesOn: { ...before, database: copy } });
+      const after = await startRelayerGateway(sandbox, { ...sends(), goesOn: { ...before, database: sent.copy } });
       cleanups.unshift(() => after.stop());
-      const { store } = after.gateway;
-      const user = bot.trader.account.address;
-      await soon(
-        () => store.relay.open(SLUG, after.wallet),
-        (open) => open.length === 0,
-      );
-      const note = "the relayer's wallet sent transactions that its database does not know, and this order may be one of them";
-      for (const oid of oids) {
-        expect(await store.relay.jobsOfOrder(SLUG, BigInt(oid))).toMatchObject([{ state: 'refused', nonce: null, note }]);
-        // The index finds the order on chain, so that is what its bot is shown.
-        await soon(
-          () => hlInfo(after).ask<{ readonly order?: { readonly status: string } }>('orderStatus', { user, oid }),
-          (shown) => shown.order?.status === 'open',
-        );
-      }
-      const alerts = await store.alerts.open();
-      expect(alerts).toContainEqual(expect.objectContaining({ kind: 'foreign-transactions', subject: after.wallet }));
-      await bot.sendTo(after, orderAction(rest('47000')));
-      await isOnChain(4);
-      expect(await after.client.getTransactionCount({ address: after.wallet })).toBe(4);
+      // They are not final yet: it waits, and sends nothing.
+      const trouble = () => after.gateway.venues.get(SLUG)?.relayer?.trouble(after.wallet) ?? null;
+      await soon(trouble, (shown) => shown?.includes('not final yet') === true);
+      expect(after.gateway.store.continuity.lastLoss()).toBeNull();
+      await chain.mine(64);
+      await expectRecalled(after, sent);
+      expect(after.gateway.store.continuity.lastLoss()).toMatchObject({ lostFrom: null });
     } finally {
       for (const cleanup of cleanups) await cleanup();
+    }
+  });
+});
+
+function historyOf({ gateway }: RelayerGateway) {
+  const venueOf = gateway.venues.get(SLUG);
+  if (!venueOf) throw new Error('the gateway does not serve the chain');
+  return venueOf.chain.sent;
+}
+
+describe('a switchover of the database that loses nothing', () => {
+  it('has everything signed afterwards that waited, and nothing refused', async () => {
+    const database = await createTestDatabase();
+    let timeline = '00000001';
+    const serverIdentity: StoreOptions['serverIdentity'] = (read) => ({ ...read, timeline });
+    const store = createStore({ log: createRecordedLog(), url: database.url, clock: systemClock, serverIdentity });
+    const bench = await relayBench(chain, { store, bus: venue.gateway.bus });
+    const recovery = { store: store.recovery, history: historyOf(venue), index: store.tracking };
+    const relayer = bench.start({ continuity: store.continuity, recovery });
+    try {
+      const before = await relayer.send(await requestOf(bench));
+      await eventually(
+        () => store.relay.job(SLUG, before.job.id),
+        (job) => job?.state === 'mined',
+      );
+      timeline = '00000002';
+      await cutConnections(database);
+      const jobs: bigint[] = [];
+      for (let at = 0; at < 3; at += 1) {
+        const request = await eventually(
+          () => requestOf(bench).catch(() => null),
+          (made) => made !== null,
+        );
+        if (request) jobs.push((await relayer.send(request)).job.id);
+      }
+      const mined = await eventually(
+        () => store.relay.jobs(SLUG, jobs),
+        (found) => found.length === 3 && found.every(({ state }) => state === 'mined'),
+      );
+      expect(mined.map(({ nonce }) => nonce).sort((a, b) => Number(a) - Number(b))).toEqual([1, 2, 3]);
+      expect([store.continuity.lastLoss(), await bench.nonce()]).toEqual([null, 4]);
+      expect(await store.db('deployment').first('server_timeline')).toEqual({ server_timeline: timeline });
+    } finally {
+      await relayer.stop();
+      await store.close();
+      await database.drop();
     }
   });
 });

@@ -28,9 +28,10 @@ export function watchOrderMachine(): { seen(): string[]; stop(): void } {
 
 /** Which states a job may get from which: the relayer's table, derived from its statements. `none` is a job that is made. */
 export const JOB_TRANSITIONS = {
-  none: ['queued', 'assigned'],
-  queued: ['assigned', 'refused'],
-  assigned: ['signed'],
+  // After lost commits, jobs that were sent are found on chain, and a nonce that another transaction has is taken from its job.
+  none: ['queued', 'assigned', 'accepted'],
+  queued: ['assigned', 'accepted', 'refused'],
+  assigned: ['signed', 'accepted', 'queued'],
   signed: ['unknown', 'accepted', 'mined', 'reverted', 'replaced', 'refused'],
   unknown: ['accepted', 'mined', 'reverted', 'replaced', 'refused'],
   accepted: ['unknown', 'mined', 'reverted', 'replaced', 'refused'],

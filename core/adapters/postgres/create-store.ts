@@ -24,6 +24,7 @@ import { createExchangeStore } from './exchange-store.js';
 import { createAlertStore } from './alert-store.js';
 import { createMetricsStore } from './metrics-store.js';
 import { createGasLedger } from './gas-ledger-store.js';
+import { createLaneRecoveryStore } from './lane-recovery-store.js';
 import { createRelayStore } from './relay-store.js';
 import { createRulesStore } from './rules-store.js';
 import { createSwitchStore } from './switch-store.js';
@@ -88,6 +89,7 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, s
     access: withFaults(createAccessStore(db)),
     spend: withFaults(createSpendStore(db)),
     relay: withFaults({ ...createRelayStore({ db, batcher, leases }) }),
+    recovery: withFaults({ ...createLaneRecoveryStore(db) }),
     gas: withFaults({ ...createGasLedger(db) }),
     alerts: withFaults({ ...createAlertStore(db, randomBytes) }),
     metrics: withFaults({ ...createMetricsStore(db, clock) }),

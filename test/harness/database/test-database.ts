@@ -27,6 +27,18 @@ export async function copyTestDatabase({ url }: Pick<TestDatabase, 'url'>): Prom
   }
 }
 
+/** As when its server restarts, or another one takes over. */
+export const cutConnections = ({ url }: Pick<TestDatabase, 'url'>): Promise<void> =>
+  asAdministrator(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${new URL(url).pathname.slice(1)}'`);
+
+/** The copy takes the place of the other, as when a standby takes over that has only what was committed before the copy was made. */
+export async function goBackTo({ url: copy }: Pick<TestDatabase, 'url'>, { url }: Pick<TestDatabase, 'url'>): Promise<void> {
+  const [name, former] = [url, copy].map((each) => new URL(each).pathname.slice(1));
+  await asAdministrator(`alter database ${name} allow_connections false`);
+  await asAdministrator(`drop database ${name} with (force)`);
+  await asAdministrator(`alter database ${former} rename to ${name}`);
+}
+
 async function createDatabase(options: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await asAdministrator(`create database ${name} strategy file_copy ${options}`);

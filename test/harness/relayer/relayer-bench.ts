@@ -60,6 +60,7 @@ interface Parts {
   readonly dailyBudget: bigint;
   readonly switches: SwitchStore;
   readonly continuity: NonNullable<LaneOptions['continuity']>;
+  readonly recovery: NonNullable<LaneOptions['recovery']>;
 }
 
 const GWEI = 1_000_000_000n;
@@ -114,6 +115,7 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
         ...(parts.dailyBudget === undefined ? {} : { dailyBudget: parts.dailyBudget }),
         switches: parts.switches ?? null,
         ...(parts.continuity && { continuity: parts.continuity }),
+        ...(parts.recovery && { recovery: parts.recovery }),
       });
       relayer.start();
       return withReports(relayer, gateway, slug, parts.clock ?? systemClock);
