@@ -28,7 +28,7 @@ const PENDING_MS = 15_000;
 /** Transactions read from the index. */
 const MOST_INDEXED = 5_000;
 /** The newest nonces that are looked for. */
-const MOST_NONCES = 2_000;
+export const MOST_NONCES = 2_000;
 
 export function createForgotten({ definition, node, clock, wallet, recovery }: ForgottenOptions): Forgotten {
   const { slug } = definition;

@@ -3,7 +3,7 @@ import type { CommitLoss } from '../core/ports/stores/continuity.js';
 import type { LaneMemory } from '../core/ports/stores/lane-recovery.js';
 import type { RelayJob } from '../core/ports/stores/relay.js';
 import type { Address } from '../core/types.js';
-import type { Forgotten } from './forgotten-transactions.js';
+import { MOST_NONCES, type Forgotten } from './forgotten-transactions.js';
 import { compareWithChain, end } from './foreign-transactions.js';
 import type { LaneOptions, LaneRecovery } from './lane-options.js';
 import { isNoOpSent, isTradingCall, matchTransactions, type Addresses, type Match } from './match-transactions.js';
@@ -90,16 +90,13 @@ async function withoutReceipt({ node }: ReconcileLossOptions, jobs: readonly Rel
 
 /** Used nonces of which the database does not have the transaction. */
 async function missingNonces(
-  { store, wallet, definition: { slug } }: ReconcileLossOptions,
+  { recovery, wallet, definition: { slug } }: ReconcileLossOptions,
   { unmined, lane, count }: { readonly unmined: readonly RelayJob[]; readonly lane: LaneMemory; readonly count: number },
 ): Promise<number[]> {
   const open = unmined.flatMap(({ nonce }) => (nonce !== null && nonce < count ? [nonce] : []));
-  const above = lane.highestNonce === null ? (lane.nextNonce ?? 0) : lane.highestNonce + 1;
-  const lowest = Math.min(...open, above);
-  const holes = lowest < above ? await store.unusedNonces(slug, wallet, lowest, Math.min(above, count)) : [];
-  const never = holes.flatMap(({ nonce, isGivenUp }) => (isGivenUp ? [] : [nonce]));
-  const beyond = Array.from({ length: Math.max(0, count - above) }, (_, at) => above + at);
-  return [...new Set([...open, ...never, ...beyond])].sort((a, b) => a - b);
+  const range = { from: (lane.highestOver ?? -1) + 1, below: count, limit: MOST_NONCES };
+  const never = await recovery.store.missing(slug, wallet, range);
+  return [...open, ...never].sort((a, b) => a - b);
 }
 
 /** Jobs whose nonce is used by a transaction that is none of theirs. */

@@ -8,13 +8,18 @@ import { ask, encodeExact, statement, type Statement, type Values } from './stat
 
 const LANE = statement(`
   select lane.next_nonce, lane.reconciled_loss, used.highest from (
-    select max(nonce) as highest from relay_jobs where chain = :chain and wallet = :wallet and nonce is not null
+    select max(nonce) as highest from relay_jobs where chain = :chain and wallet = :wallet and nonce is not null and is_over
   ) used left join relay_lanes lane on lane.chain = :chain and lane.wallet = :wallet`);
 
 /** Each loss skips as many ids as cursors: those of jobs before the newest lie below. */
 const SURVIVORS = statement(`
   select ${JOB_COLUMNS} from relay_jobs where chain = :chain and wallet = :wallet and not is_over and id <= ${FIRST_CURSOR}
   order by nonce nulls last, id`);
+
+const MISSING = statement(`
+  select nonce.nonce from generate_series(greatest(cast(:from as bigint), cast(:below as bigint) - :limit), cast(:below as bigint) - 1) as nonce
+  where not exists (select from relay_jobs job where job.chain = :chain and job.wallet = :wallet and job.nonce = nonce.nonce)
+  order by 1`);
 
 const MINED_BEFORE = statement(`
   select max(mined_block) as block from relay_jobs
@@ -67,11 +72,15 @@ export function createLaneRecoveryStore(db: Knex): LaneRecoveryStore {
       const next = row?.next_nonce ?? null;
       return {
         nextNonce: next === null || next < 0n ? null : Number(next),
-        highestNonce: row?.highest == null ? null : Number(row.highest),
+        highestOver: row?.highest == null ? null : Number(row.highest),
         reconciledLoss: row?.reconciled_loss ?? 0n,
       };
     },
     survivors: (chain, wallet) => jobs(SURVIVORS, { chain, wallet }),
+    async missing(chain, wallet, { from, below, limit }) {
+      const rows = await ask<{ nonce: bigint }>(db, MISSING, { chain, wallet, from, below, limit });
+      return rows.map(({ nonce }) => Number(nonce));
+    },
     async minedBefore(chain, wallet, nonce) {
       const [row] = await ask<{ block: bigint | null }>(db, MINED_BEFORE, { chain, wallet, nonce });
       return row?.block ?? null;

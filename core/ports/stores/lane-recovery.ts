@@ -7,6 +7,12 @@ export interface LaneRecoveryStore {
   lane(chain: ChainSlug, wallet: Address): Promise<LaneMemory>;
   /** Open jobs of before the newest loss, by nonce and age: what became of them may be forgotten. */
   survivors(chain: ChainSlug, wallet: Address): Promise<RelayJob[]>;
+  /** Nonces of this range that no job has, in order; the newest, at most `limit`. */
+  missing(
+    chain: ChainSlug,
+    wallet: Address,
+    range: { readonly from: number; readonly below: number; readonly limit: number },
+  ): Promise<number[]>;
   /** The newest block with a mined job of a lower nonce; null if there is none. */
   minedBefore(chain: ChainSlug, wallet: Address, nonce: number): Promise<bigint | null>;
   /** Transactions with indexed events above this block, at most `limit`. */
@@ -24,8 +30,8 @@ export interface LaneRecoveryStore {
 export interface LaneMemory {
   /** Null for a lane that has not begun. */
   readonly nextNonce: number | null;
-  /** The highest that a job has; null if none has one. */
-  readonly highestNonce: number | null;
+  /** The highest of a job that is over; null if there is none. What was forgotten has a higher one. */
+  readonly highestOver: number | null;
   /** The newest loss after which the lane was compared with the chain; 0 if none. */
   readonly reconciledLoss: bigint;
 }
