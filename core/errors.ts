@@ -42,9 +42,14 @@ export const CATALOGUE = {
     (d: { timestamp: number; serverTime: number; windowMs: number }) =>
       `The timestamp ${describeClockGap(d.timestamp, d.serverTime)} At most ${d.windowMs / 1000} s are accepted.`,
   ),
-  NONCE_REUSED: entry(401, (d: { nonce: string; lastAccepted?: string }) =>
-    d.lastAccepted === undefined ? `The nonce ${d.nonce} was used before.` : `${d.nonce} is not above ${d.lastAccepted}, accepted before.`,
-  ),
+  /** `signedAfter`: commits were lost, and what was signed up to then may be a repeat. */
+  NONCE_REUSED: entry(401, (d: { nonce: string; lastAccepted?: string; signedAfter?: number }) => {
+    if (d.signedAfter !== undefined)
+      return `${d.nonce} may be a repeat from before commits were lost: sign again, with a time above ${d.signedAfter}.`;
+    return d.lastAccepted === undefined
+      ? `The nonce ${d.nonce} was used before.`
+      : `${d.nonce} is not above ${d.lastAccepted}, accepted before.`;
+  }),
   AGENT_UNKNOWN: entry(
     401,
     (d: { agent: string }) =>
@@ -138,8 +143,11 @@ export const CATALOGUE = {
 
   INTERNAL: entry(500, (d: { requestId: string }) => `Something broke on our side; report it with the request id ${d.requestId}.`),
   UPSTREAM_UNAVAILABLE: entry(502, (d: { upstream: string }) => `The ${d.upstream} behind the service did not answer; retry.`),
-  /** `concerns`: what else than openings is served. */
-  NOT_READY: entry(503, (d: { reason: string; market?: string; concerns?: 'openings' }) => `Not ready: ${d.reason}; retry.`),
+  /** `concerns`: what else than openings is served. `retryAfterSeconds`: where it is known when it will be. */
+  NOT_READY: entry(
+    503,
+    (d: { reason: string; market?: string; concerns?: 'openings'; retryAfterSeconds?: number }) => `Not ready: ${d.reason}; retry.`,
+  ),
   CHAIN_READ_ONLY: entry(
     503,
     (d: { chain: string }) => `No relayer serves the facade on ${d.chain}; native reads and writes are unaffected.`,
@@ -207,7 +215,7 @@ const OUTAGE_SECONDS = 1;
 /** How long to wait before a retry; null where a retry does not help. */
 export function retryAfterSeconds(error: GatewayError): number | null {
   if (error.code === 'RATE_LIMITED') return (error as GatewayError<'RATE_LIMITED'>).details.retryAfterSeconds;
-  return error.code === 'NOT_READY' ? OUTAGE_SECONDS : null;
+  return error.code === 'NOT_READY' ? ((error as GatewayError<'NOT_READY'>).details.retryAfterSeconds ?? OUTAGE_SECONDS) : null;
 }
 
 /** Why the program cannot start: one sentence without secrets. The main program prints it and exits with 1. */

@@ -1,5 +1,6 @@
 import { callerOf } from '../core/access/agent-status.js';
 import type { AgentCaller } from '../core/access/caller.js';
+import { judgeAfterLoss, untilContinuityKnown, waitAfterLoss } from '../core/access/after-loss.js';
 import { judgeByClock } from '../core/access/signer-nonces.js';
 import type { ActionProof, KeptAction } from '../core/ports/stores/signers.js';
 import { checkMayTrade, isInForce, type Agent } from '../core/domain/agent.js';
@@ -64,6 +65,10 @@ export async function admitAction({ store, access }: Gateway, venue: Venue, admi
     },
     ...(proof && { proof }),
   });
+  // The database that took the nonce may have forgotten that it took it before.
+  await untilContinuityKnown(store.continuity, venue.clock);
+  const repeat = repeatText({ store }, venue, nonce);
+  if (repeat !== null) return { kind: 'refused', text: repeat };
   if (agent === null || used === null) return { kind: 'unknown-signer' };
   const window = measureWindow(weight.scope, limit, used, now);
   onCounted(window);
@@ -79,16 +84,25 @@ export async function findSigner({ store }: Gateway, venue: Venue, candidates: r
   return agent !== null && isInForce(agent, venue.clock.now()) ? agent : null;
 }
 
+/** Why a nonce may be that of an action whose commit was lost; null if it is newer. Throws NOT_READY until newer ones are to be had. */
+function repeatText({ store }: Pick<Gateway, 'store'>, { clock }: Venue, nonce: bigint): string | null {
+  const now = clock.now();
+  const verdict = judgeAfterLoss(store.continuity.lastLoss(), nonce, 'facade', now);
+  if (verdict?.kind === 'wait') throw waitAfterLoss(verdict.ms);
+  return verdict && nonceText(nonce, { kind: 'too-low', least: BigInt(verdict.floor) + 1n }, now);
+}
+
 /** Why an envelope is refused before the database is queried; null if it is acceptable. */
 export function refusalOf(
-  { clock }: Venue,
+  gateway: Pick<Gateway, 'store'>,
+  venue: Venue,
   { nonce, vault, expiresAfter }: { readonly nonce: bigint; readonly vault: Address | null; readonly expiresAfter: bigint | null },
 ): string | null {
-  const now = clock.now();
+  const now = venue.clock.now();
   if (vault !== null) return TEXTS.vault(vault);
   if (expiresAfter !== null && BigInt(now) > expiresAfter) return TEXTS.expired(Number(expiresAfter), now);
   const verdict = judgeByClock(nonce, now);
-  return verdict === null || verdict.kind === 'taken' ? null : nonceText(nonce, verdict, now);
+  return verdict === null || verdict.kind === 'taken' ? repeatText(gateway, venue, nonce) : nonceText(nonce, verdict, now);
 }
 
 /** The agent as a caller of use cases, once it may trade. */

@@ -20,7 +20,7 @@ export function createUserSignedExchange(gateway: Gateway) {
   const { keccak, recover } = gateway.access.crypto;
 
   const noOp = async (venue: Venue, signer: Address, { envelope: { nonce }, onCounted }: Posted): Promise<ExchangeReply> => {
-    const untimely = refusalOf(venue, { nonce, vault: null, expiresAfter: null });
+    const untimely = refusalOf(gateway, venue, { nonce, vault: null, expiresAfter: null });
     if (untimely !== null) return refused(untimely);
     const admission = await admitAction(gateway, venue, {
       candidates: [signer],

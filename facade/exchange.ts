@@ -50,7 +50,7 @@ export function createExchange(gateway: Gateway, trade: TradeHandlers | null): E
     const candidates = await packable(() => recoverSigners(decoded.forms, envelope, envelope.signature));
     if (candidates.length === 0) return refused(TEXTS.unrecoverable);
     const call: L1Call = { venue, row, envelope, decoded, candidates, from: request.from };
-    const refusal = refusalOf(venue, envelope) ?? ownRefusal(call);
+    const refusal = refusalOf(gateway, venue, envelope) ?? ownRefusal(call);
     if (refusal !== null) return replyToKnownSigner(call, () => (typeof refusal === 'string' ? refused(refusal) : refusal));
     return row.verdict.kind === 'trade' && trade === null ? replyToKnownSigner(call, () => refuseReadOnly(venue)) : act(call, request);
   };

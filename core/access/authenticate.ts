@@ -5,6 +5,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import { refuseExceeded, type Window } from './limits.js';
 import type { Address } from '../types.js';
 import type { Admitted } from './admission.js';
+import { refuseRepeat, untilContinuityKnown } from './after-loss.js';
 import { apiKeyHash, isKeyExpired } from './api-keys.js';
 import type { AgentCaller, Caller, KeyCaller } from './caller.js';
 import type { AgentCredentials, ReadHeader } from './credential-headers.js';
@@ -63,18 +64,25 @@ export async function authenticateAgent(
   credentials: AgentCredentials,
 ): Promise<Authenticated<AgentCaller>> {
   const { agents, admission } = gateway.access;
+  const { continuity } = gateway.store;
   const { timestamp, nonce } = credentials;
   const signature = readSignature(venue, credentials);
   const key = { chain: venue.definition.slug, agent: credentials.agent.toLowerCase() as Address };
   const known = await agents.find(key);
   if (known === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
   if (signerOf(gateway, venue, request, credentials, signature) !== key.agent) throw new GatewayError('INVALID_SIGNATURE', {});
+  refuseRepeat(continuity.lastLoss(), timestamp, 'native', venue.clock.now());
 
   const entry = { chain: key.chain, credential: key.agent, nonce, keepUntil: timestamp + NONCE_KEPT_MS, isWrite: request.isWrite };
   const admitted = await admission.admit(entry);
   request.onCounted?.(admitted.windows);
   if (admitted.isFresh === false) throw new GatewayError('NONCE_REUSED', { nonce });
   refuseExceeded(admitted.windows);
+  if (request.isWrite) {
+    // The database that took the nonce may have forgotten that it took it before.
+    await untilContinuityKnown(continuity, gateway.clock);
+    refuseRepeat(continuity.lastLoss(), timestamp, 'native', venue.clock.now());
+  }
   const agent = known.version === admitted.version ? known : await agents.refresh(key);
   if (agent === null) throw new GatewayError('AGENT_UNKNOWN', { agent: credentials.agent });
   const trades = request.trades ?? request.isWrite;

@@ -7,6 +7,7 @@ import { activeCollaterals } from '../domain/market.js';
 import type { Address } from '../types.js';
 import { givenRules } from '../domain/relay/guardrails.js';
 import { answerOf, CLAIM_TRIES, readAgentState, standsInTheWay } from './agent-status.js';
+import { judgeAfterLoss, waitAfterLoss } from './after-loss.js';
 import { freshDelegate } from './delegation.js';
 import type { AgentApproval, ApprovalOutcome } from '../ports/stores/signers.js';
 import type { RecoverableSignature } from './signature.js';
@@ -70,6 +71,9 @@ export async function approveFacadeAgent(gateway: Gateway, venue: Venue, approva
   const now = venue.clock.now();
   const untimely = judgeByClock(approval.nonce, now);
   if (untimely !== null) return { kind: 'nonce', verdict: untimely };
+  const repeat = judgeAfterLoss(gateway.store.continuity.lastLoss(), approval.nonce, 'facade', now);
+  if (repeat?.kind === 'wait') throw waitAfterLoss(repeat.ms);
+  if (repeat !== null) return { kind: 'nonce', verdict: { kind: 'too-low', least: BigInt(repeat.floor) + 1n } };
   if (approval.agent === ZERO_ADDRESS) return remove(gateway, venue, { ...approval, name }, now);
   if (HAS_UNSEEN.test(name)) return { kind: 'name-unreadable' };
   if (expiresAt !== null && expiresAt <= now) return { kind: 'expired' };

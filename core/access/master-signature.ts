@@ -5,6 +5,7 @@ import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
 import type { MasterClaim } from '../ports/stores/access.js';
 import { masterFields, parseSignature, signingDomain, type MASTER_TYPES, type MasterType } from './signature.js';
+import { refuseRepeat } from './after-loss.js';
 import { isApprovedByContract } from './wallet-verdicts.js';
 
 export const MASTER_WINDOW_MS = 30_000;
@@ -55,6 +56,7 @@ export async function verifyMaster<Type extends MasterType>(
   const serverTime = venue.clock.now();
   if (Math.abs(serverTime - timestamp) > MASTER_WINDOW_MS)
     throw new GatewayError('TIMESTAMP_OUT_OF_WINDOW', { timestamp, serverTime, windowMs: MASTER_WINDOW_MS });
+  refuseRepeat(gateway.store.continuity.lastLoss(), timestamp, 'native', serverTime);
   const [plain, named] = [masterDigest(gateway, venue, primaryType, message), masterDigest(gateway, venue, primaryType, message, trader)];
   // A key signature is checked first, in both forms. If that fails, the trader may be a contract wallet, whose message must name the account.
   const byKey = [plain, named].find((each) => isSignedByKey(gateway, trader, each, signature));

@@ -9,7 +9,8 @@ import type { Order } from '../domain/order.js';
 import { marketView } from '../domain/pricing/market-view.js';
 import { collateralForBaseSize, positionSizeCollateral } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
-import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
+import { requireOpeningsBy } from '../access/openings-after-loss.js';
+import type { Gateway, Venue } from '../gateway.js';
 import { requireCurrent } from '../indexer/identify.js';
 import { checkLevels, checkOpening, checkScope, notionalUsd, requireTradable } from './prepare-order.js';
 import { moveLevel, removeLevel, restingLevel } from './change-level.js';
@@ -56,7 +57,7 @@ export async function amendOrder(
   const intent = await withFlag(venue, known, planned);
   if (intent.kind === 'replace') {
     await requireCurrent(gateway, venue);
-    requireOpenings(venue);
+    await requireOpeningsBy(gateway, venue, caller);
   }
   // The minimum collateral applies to new orders only; a resting order keeps its collateral.
   (intent.kind === 'replace' ? checkOpening : checkLevels)(wanted, caller.trader, intent);

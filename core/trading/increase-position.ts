@@ -12,7 +12,8 @@ import { leverageAfter, leverageThatKeeps, predictIncrease, type IncreaseValues 
 import { collateralForBaseSize, collateralToUsd, positionSizeCollateral } from '../domain/pricing/size.js';
 import { MAX_LEVERAGE } from '../domain/pricing/units.js';
 import { GatewayError } from '../errors.js';
-import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
+import { requireOpeningsBy } from '../access/openings-after-loss.js';
+import type { Gateway, Venue } from '../gateway.js';
 import { requireCurrent } from '../indexer/identify.js';
 import { fromNode } from '../ports/chain.js';
 import type { OpeningFacts, UpdateFees } from '../ports/simulation.js';
@@ -82,7 +83,7 @@ export async function prepareIncrease(
 ): Promise<{ readonly position: Position; readonly checked: CheckedOrder }> {
   const { position, made } = await onPosition(gateway, venue, caller, id, async (figures) => {
     await requireCurrent(gateway, venue);
-    requireOpenings(venue);
+    await requireOpeningsBy(gateway, venue, caller);
     requireOpenSession(venue, figures);
     const increase = planIncrease(venue, figures, request);
     checkIncreaseScope(caller, increase);

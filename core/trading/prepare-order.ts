@@ -5,7 +5,8 @@ import type { CloseIntent, DecreaseIntent, OpenTerms, Intent } from '../domain/i
 import { newlyPrepared, type Order, type OrderType } from '../domain/order.js';
 import { positionSizeCollateral, collateralToUsd } from '../domain/pricing/size.js';
 import { GatewayError } from '../errors.js';
-import { requireOpenings, type Gateway, type Venue } from '../gateway.js';
+import { requireOpeningsBy } from '../access/openings-after-loss.js';
+import type { Gateway, Venue } from '../gateway.js';
 import { requireCurrent } from '../indexer/identify.js';
 import type { Draft } from '../ports/stores/orders.js';
 import type { PositionFigures } from './find-position.js';
@@ -58,7 +59,7 @@ export async function prepareOpening(
   const { collateral, terms } = opening;
   const { agent, trader, scope } = caller;
   await requireCurrent(gateway, venue);
-  requireOpenings(venue);
+  await requireOpeningsBy(gateway, venue, caller);
   checkScope(caller, opening);
   requireTradable(venue, opening);
   checkOpening(opening, trader);

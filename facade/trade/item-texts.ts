@@ -103,8 +103,9 @@ export function errorText({ code, message, details }: GatewayError): string | nu
 }
 
 /** Only closing goes on: that concerns the item, and not the whole service. */
-const haltText = ({ concerns, reason }: ErrorDetails<'NOT_READY'>): string | null =>
-  concerns === 'openings' ? `${ITEM_TEXTS.halted} Nothing is opened now: ${reason}.` : null;
+const haltText = ({ concerns, reason }: ErrorDetails<'NOT_READY'>): string | null => (concerns === 'openings' ? haltedText(reason) : null);
+
+export const haltedText = (reason: string): string => `${ITEM_TEXTS.halted} Nothing is opened now: ${reason}.`;
 
 /** Clients compare the first sentence; the actual minimum here depends on the leverage. */
 const minimumText = ({ minCollateralUsd, minNotionalUsd, leverage }: ErrorDetails<'SIZE_BELOW_MINIMUM'>): string =>

@@ -1,5 +1,6 @@
 import type { TradeWork } from './trade-work.js';
 import { requireDelegate } from '../../core/access/agent-status.js';
+import { haltAfterLoss } from '../../core/access/openings-after-loss.js';
 import type { Gateway } from '../../core/gateway.js';
 import { requireLane, closedText } from '../../core/trading/place-order.js';
 import { cancelByCloid, cancelByOid } from './cancel.js';
@@ -12,7 +13,7 @@ import { orderMarket } from '../../core/trading/order-request.js';
 import { maxLeverageOf } from '../../core/domain/market.js';
 import { relayMargin } from './send/relay-margin.js';
 import { TEXTS } from '../reply.js';
-import { ITEM_TEXTS } from './item-texts.js';
+import { haltedText, ITEM_TEXTS } from './item-texts.js';
 
 type Work<Type extends TradeType> = (work: TradeWork, action: TradeActionOf<Type>) => Promise<ExchangeReply>;
 
@@ -95,6 +96,8 @@ async function updateMargin(work: TradeWork, { asset: id, ntli }: TradeActionOf<
   const asset = universe.assets[id];
   if (!asset?.pair) return refused(ITEM_TEXTS.invalidAsset);
   if (ntli === 0) return refused('Update to isolated margin cannot be zero.');
+  const halt = await haltAfterLoss(gateway, venue, caller);
+  if (halt !== null) return refused(haltedText(halt));
   const outcome = await relayMargin(gateway, venue, caller, action, { pairIndex: id, microUsd: BigInt(ntli), holdMs });
   switch (outcome.kind) {
     case 'done':

@@ -140,6 +140,10 @@ export function createSignerStore({ db, batcher }: SignerStoreOptions) {
       const [row] = await ask<KeptRow>(db, KEEP, { chain, candidates: [...candidates], nonce: nonce.toString(), ...proofValues(proof) });
       return row === undefined ? null : keptBy(row, action);
     },
+    async approvedAt(chain: ChainSlug, agent: Address): Promise<number | null> {
+      const row = await db('agent_approvals').where({ chain, agent }).first<{ approved_at: bigint } | undefined>('approved_at');
+      return row === undefined ? null : Number(row.approved_at);
+    },
     async acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]> {
       const { rows } = await db.raw<{ rows: Acquaintance[] }>(
         `select agent as address, chain, 'agent' as role, mode, trader from agents where agent = any (cast(:addresses as text[]))

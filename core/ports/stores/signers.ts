@@ -117,6 +117,8 @@ export interface SignerStore {
   claim(claim: SignerClaim): Promise<SignerVerdict>;
   /** Stores an action that `claim` did not keep; null where none of the candidates is an agent. */
   keep(action: ToKeep): Promise<KeptAction | null>;
+  /** When its trader approved the agent of the facade last; null for an address that is none. */
+  approvedAt(chain: ChainSlug, agent: Address): Promise<number | null>;
   /** Where these addresses are registered; for error explanations only. */
   acquaintances(addresses: readonly Address[]): Promise<readonly Acquaintance[]>;
   /** Registers an agent; replaces the one of the same name. */

@@ -1,5 +1,6 @@
 import type { AgentCaller } from '../../../core/access/caller.js';
 import { GatewayError } from '../../../core/errors.js';
+import { haltAfterLoss } from '../../../core/access/openings-after-loss.js';
 import { haltOfOpenings, type Gateway, type Venue } from '../../../core/gateway.js';
 import { indexOf, isCounterTrade, isReverted, overtakenBy } from '../../../core/trading/find-order.js';
 import { watchOrders, type OrderWatch } from './await-orders.js';
@@ -87,7 +88,8 @@ export async function relayModify(
       : replaced;
   }
   // Otherwise the old order would be canceled, and the new one could not be placed.
-  const halt = plan.translation.legs.some(({ role }) => role === 'open') ? haltOfOpenings(venue) : null;
+  const isOpening = plan.translation.legs.some(({ role }) => role === 'open');
+  const halt = isOpening ? (haltOfOpenings(venue) ?? (await haltAfterLoss(gateway, venue, caller))) : null;
   if (halt !== null) return { kind: 'failed', error: new GatewayError('NOT_READY', { reason: halt, concerns: 'openings' }) };
   const refusal = await foreseeRefusal(gateway, venue, caller, planExact(plan), resting?.instead.tradeIndex ?? null);
   if (refusal !== null) return { kind: 'guarded', refusal };

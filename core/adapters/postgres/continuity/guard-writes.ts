@@ -1,5 +1,5 @@
-import { GatewayError } from '../../../errors.js';
-import { within, type Clock } from '../../../ports/clock.js';
+import { refuseRepeat, untilContinuityKnown, type SigningApi } from '../../../access/after-loss.js';
+import type { Clock } from '../../../ports/clock.js';
 import type { ContinuityStore } from '../../../ports/stores/continuity.js';
 import type { RelayJob } from '../../../ports/stores/relay.js';
 import type { KeptAction } from '../../../ports/stores/signers.js';
@@ -17,29 +17,32 @@ const WAITING = {
   tracking: ['change', 'pass'],
 } as const satisfies { readonly [Aggregate in keyof Guarded]?: readonly (keyof Guarded[Aggregate])[] };
 
-/** Longer than a review takes. */
-const WAIT_AT_MOST_MS = 8_000;
-
 /** The stores, with what the database acknowledges remembered. */
 export function guardWrites<Given extends Guarded>(
   store: Given,
   { continuity, memory, clock }: { readonly continuity: ContinuityStore; readonly memory: ReplicaMemory; readonly clock: Clock },
 ): Given {
-  async function untilKnown(): Promise<void> {
-    const isKnown = await within(clock, WAIT_AT_MOST_MS, (signal) => Promise.race([continuity.known().then(() => true), aborted(signal)]));
-    if (!isKnown)
-      throw new GatewayError('NOT_READY', { reason: continuity.doubt() ?? 'it is being checked whether the database lost commits' });
-  }
-
-  const waiting = <Methods extends object>(methods: Methods, names: readonly (keyof Methods)[]): Methods => {
+  const waiting = <Methods extends object>(methods: Methods, names: readonly (keyof Methods)[], check: Check = unchecked): Methods => {
     const wrapped: Partial<Record<keyof Methods, unknown>> = {};
     for (const name of names) {
       const method = methods[name] as (...given: readonly unknown[]) => Promise<unknown>;
       wrapped[name] = (...given: readonly unknown[]): Promise<unknown> =>
-        continuity.doubt() === null ? method(...given) : untilKnown().then(() => method(...given));
+        continuity.doubt() === null ? method(...given) : afterDoubt(check, given).then(() => method(...given));
     }
     return { ...methods, ...wrapped };
   };
+
+  async function afterDoubt(check: Check, given: readonly unknown[]): Promise<void> {
+    await untilContinuityKnown(continuity, clock);
+    check(given);
+  }
+  /** What waited here was compared with the losses that were known before. */
+  const signed =
+    (api: SigningApi, field: 'nonce' | 'timestamp'): Check =>
+    ([first]) => {
+      const signedAt = (first as Partial<Record<typeof field, bigint | number>>)[field];
+      if (signedAt !== undefined) refuseRepeat(continuity.lastLoss(), signedAt, api, clock.now());
+    };
 
   const { relay, signers, journal } = store;
   const jobs = <Jobs extends readonly RelayJob[]>(stored: Jobs): Jobs => {
@@ -55,7 +58,7 @@ export function guardWrites<Given extends Guarded>(
   return {
     ...store,
     orders: waiting(store.orders, WAITING.orders),
-    access: waiting(store.access, WAITING.access),
+    access: waiting(store.access, WAITING.access, signed('native', 'timestamp')),
     tracking: waiting(store.tracking, WAITING.tracking),
     relay: waiting(
       {
@@ -87,6 +90,7 @@ export function guardWrites<Given extends Guarded>(
         keep: async (action) => kept(await signers.keep(action)),
       } satisfies typeof signers,
       WAITING.signers,
+      signed('facade', 'nonce'),
     ),
     journal: {
       ...journal,
@@ -100,5 +104,5 @@ export function guardWrites<Given extends Guarded>(
   };
 }
 
-const aborted = (signal: AbortSignal): Promise<false> =>
-  new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));
+type Check = (given: readonly unknown[]) => void;
+const unchecked: Check = () => undefined;

@@ -1,8 +1,8 @@
-import pg from 'pg';
 import { createStore, type KnexStore, type StoreOptions } from '../../../../core/adapters/postgres/create-store.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Address } from '../../../../core/types.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
+import { takeBack, type TakeBack } from '../../../harness/database/take-back.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { eventually } from '../../../harness/time/eventually.js';
 
@@ -11,10 +11,12 @@ const WALLET: Address = `0x${'11'.repeat(20)}`;
 const TRADER: Address = `0x${'22'.repeat(20)}`;
 
 let database: TestDatabase;
+let server: TakeBack;
 let stores: KnexStore[] = [];
 
 beforeEach(async () => {
   database = await createTestDatabase();
+  server = takeBack(database.url);
 });
 afterEach(async () => {
   await Promise.all(stores.map((store) => store.close()));
@@ -30,40 +32,6 @@ async function open(options: Partial<StoreOptions> = {}): Promise<KnexStore> {
   await store.continuity.known();
   return store;
 }
-
-const name = (): string => new URL(database.url).pathname.slice(1);
-
-async function administer(...statements: readonly string[]): Promise<void> {
-  const { href } = Object.assign(new URL(database.url), { pathname: '/postgres' });
-  const client = new pg.Client(href);
-  await client.connect();
-  try {
-    for (const statement of statements) await client.query(statement);
-  } finally {
-    await client.end();
-  }
-}
-
-const cutAll = (): string => `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name()}'`;
-
-/** While no connection is open: the template must not be in use. */
-async function copy(): Promise<void> {
-  await administer(
-    `alter database ${name()} allow_connections false`,
-    cutAll(),
-    `create database ${name()}_copy template ${name()} strategy file_copy`,
-    `alter database ${name()} allow_connections true`,
-  );
-}
-
-/** As when a standby takes over that has only what was committed before the copy was made. */
-const goBack = (): Promise<void> =>
-  administer(
-    `alter database ${name()} allow_connections false`,
-    cutAll(),
-    `drop database ${name()} with (force)`,
-    `alter database ${name()}_copy rename to ${name()}`,
-  );
 
 const queue = (store: KnexStore) =>
   store.relay.queue(
@@ -84,14 +52,14 @@ describe('a database that forgets', () => {
   it('is noticed by what a replica remembers alone; ids of the lost time are not given again', async () => {
     const store = await open();
     await queue(store);
-    await copy();
+    await server.copy();
     const lost = await eventually(
       () => queue(store).catch(() => null),
       (job) => job !== null,
     );
     const [numbered] = await store.relay.assignNonces(CHAIN, WALLET, [lost?.id ?? 0n], 7);
     expect(numbered?.nonce).toBe(7);
-    await goBack();
+    await server.goBack();
     const loss = await lossOf(store);
     expect(loss).toMatchObject({ adoptedAt: null, walletNonces: { [`${CHAIN} ${WALLET}`]: 7 } });
     expect(loss?.lostFrom).toBeLessThanOrEqual(loss?.detectedAt ?? 0);
@@ -101,12 +69,12 @@ describe('a database that forgets', () => {
   it('gives no id before it is known what was lost', async () => {
     const [first, second] = [await open(), await open()];
     await queue(first);
-    await copy();
+    await server.copy();
     const given = await eventually(
       () => queue(first).catch(() => null),
       (job) => job !== null,
     );
-    await goBack();
+    await server.goBack();
     // The second replica remembers nothing of it, and its first statement finds the older database.
     const next = await eventually(
       () => queue(second).catch(() => null),
@@ -117,13 +85,13 @@ describe('a database that forgets', () => {
 
   it('is one loss, whichever replicas report it, and is adopted once for all', async () => {
     const [first, second] = [await open(), await open()];
-    await copy();
+    await server.copy();
     for (const store of [first, second])
       await eventually(
         () => queue(store).catch(() => null),
         (job) => job !== null,
       );
-    await goBack();
+    await server.goBack();
     const [one, two] = [await lossOf(first), await lossOf(second)];
     expect(one?.id).toBe(two?.id);
     const adopted = await first.continuity.adopt(one?.id ?? 0n, 5_000);
@@ -140,7 +108,7 @@ describe('a switchover that loses nothing', () => {
     const store = await open({ serverIdentity: (read) => ({ ...read, timeline }) });
     await queue(store);
     timeline = '00000002';
-    await administer(cutAll());
+    await server.cut();
     await eventually(
       () => store.db('deployment').first<{ server_timeline: string }>('server_timeline'),
       (row) => row.server_timeline === timeline,

@@ -1,0 +1,145 @@
+import { Wallet } from 'ethers';
+import { venueOf, type Venue } from '../../core/gateway.js';
+import { takeBack, type TakeBack } from '../harness/database/take-back.js';
+import { approveAgent, order, orderAction, postExchange, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
+import { eventually } from '../harness/time/eventually.js';
+import { moveTime } from '../harness/time/move-time.js';
+import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
+import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type AuthorizationBody } from '../harness/traders/master-wallet.js';
+import { signRequest } from '../harness/traders/signed-request.js';
+import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
+
+const RESTING = orderAction(order({ p: '30000', t: { limit: { tif: 'Gtc' } } }));
+const BUY = orderAction(order({ p: '66000' }));
+const SELL = orderAction(order({ p: '54000', b: false, r: true }));
+const ABOVE_FLOOR_MS = 61_000;
+
+let sandbox: TestVenue;
+let venue: Venue;
+let server: TakeBack;
+/** Approved before everything that is lost. */
+let known: FacadeTrader;
+
+const now = (): number => sandbox.clock.now();
+let last = 0;
+const nonce = (ahead = 0): number => (last = Math.max(last + 1, now() + ahead));
+const post = (body: ExchangeBody) => postExchange(sandbox.url, FACADE_CHAIN, body);
+const sign = ({ agentKey }: FacadeTrader, action: Record<string, unknown>, at = nonce()) =>
+  signL1(new Wallet(agentKey), action, { nonce: at });
+const act = async (trader: FacadeTrader, action: Record<string, unknown>) => (await post(await sign(trader, action))).body;
+const detected = (): number => sandbox.gateway.store.continuity.lastLoss()?.detectedAt ?? 0;
+const statuses = (...items: readonly unknown[]) => ({ status: 'ok', response: { data: { statuses: items } } });
+
+const read = async (agent: Wallet, timestamp: number) => {
+  const request = { operationId: 'listPositions', method: 'GET', path: `/v1/${FACADE_CHAIN}/account/${agent.address}/positions` };
+  return sandbox.get(request.path, await signRequest(agent, venue.definition, { ...request, timestamp }));
+};
+
+async function authorised(wallet: Wallet): Promise<AuthorizationBody> {
+  const domain = await domainOf(sandbox, FACADE_CHAIN);
+  const timestamp = now();
+  return authorization(domain, signWith(wallet, domain), { trader: wallet.address, agent: wallet.address, scope: EVERYTHING, timestamp });
+}
+
+beforeAll(async () => {
+  sandbox = await startOwnVenue();
+  venue = venueOf(sandbox.gateway, FACADE_CHAIN);
+  if (sandbox.config.database.kind !== 'server') throw new Error('the sandbox keeps its database to itself');
+  server = takeBack(sandbox.config.database.url);
+  known = await newFacadeTrader(sandbox);
+});
+afterAll(() => sandbox.stop());
+
+describe('after a loss of a few seconds', () => {
+  let repeated: ExchangeBody;
+  let ahead: ExchangeBody;
+  let message: AuthorizationBody;
+  const native = Wallet.createRandom();
+
+  beforeAll(async () => {
+    await agentsOf(sandbox, FACADE_CHAIN).create(await authorised(new Wallet(native.privateKey)));
+    await server.copy();
+    await eventually(
+      () => sandbox.get('/ready'),
+      ({ status }) => status === 200,
+    );
+    repeated = await sign(known, RESTING);
+    expect((await post(repeated)).body).toMatchObject(statuses({ resting: { oid: expect.any(Number) } }));
+    ahead = await sign(known, { type: 'noop' }, now() + 3_600_000);
+    expect((await post(ahead)).body).toMatchObject({ status: 'ok' });
+    expect((await post(ahead)).body).toMatchObject({ response: expect.stringContaining('duplicate nonce') });
+    message = await authorised(Wallet.createRandom() as unknown as Wallet);
+    expect((await agentsOf(sandbox, FACADE_CHAIN).create(message)).status).toBe(201);
+    await server.goBack();
+    await eventually(
+      () => sandbox.gateway.store.continuity.lastLoss(),
+      (loss) => loss !== null,
+    );
+  });
+
+  it('no action with a nonce up to its floor is taken until the time of the floor is over', async () => {
+    for (const body of [repeated, await sign(known, RESTING), await sign(known, { type: 'noop' }, detected() + 60_000)]) {
+      const { status, headers, body: reply } = await post(body);
+      expect({ status, reply }).toMatchObject({ status: 503, reply: { code: 'NOT_READY', msg: expect.stringContaining('lost commits') } });
+      expect(Number(headers.get('retry-after'))).toBeGreaterThan(50);
+    }
+    const approval = await approveAgent(new Wallet(known.trader.privateKey), Wallet.createRandom().address, null, {
+      network: 'Testnet',
+      nonce: nonce(),
+    });
+    await expect(post(approval)).resolves.toMatchObject({ status: 503 });
+  });
+
+  it('a nonce that lies further ahead works a second time', async () => {
+    expect((await post(ahead)).body).toMatchObject({ status: 'ok' });
+    expect((await post(ahead)).body).toMatchObject({ response: expect.stringContaining('duplicate nonce') });
+  });
+
+  it('no request of the native API and no message of a master wallet is taken for half of that time', async () => {
+    const wait = { status: 503, body: { code: 'NOT_READY', details: { retryAfterSeconds: expect.any(Number) } } };
+    await expect(read(native as unknown as Wallet, now())).resolves.toMatchObject(wait);
+    await expect(agentsOf(sandbox, FACADE_CHAIN).create(message)).resolves.toMatchObject({ status: 503 });
+    await moveTime(sandbox, detected() + 30_100 - now());
+    const floor = detected() + 30_000;
+    await expect(read(native as unknown as Wallet, floor)).resolves.toMatchObject({
+      status: 401,
+      body: { code: 'NONCE_REUSED', details: { signedAfter: floor } },
+    });
+    await expect(read(native as unknown as Wallet, now())).resolves.toMatchObject({ status: 200 });
+  });
+
+  it('a nonce below the floor stays refused; a new one works without the operator', async () => {
+    await moveTime(sandbox, detected() + ABOVE_FLOOR_MS - now());
+    expect((await post(repeated)).body).toMatchObject({ status: 'err', response: expect.stringContaining('nonce too low') });
+    expect(await act(known, BUY)).toMatchObject(statuses({ filled: { totalSz: '0.01' } }));
+  });
+});
+
+describe('after a loss of unknown length', () => {
+  beforeAll(async () => {
+    await sandbox.gateway.store.continuity.prove({ reason: 'a test', at: now() });
+    await moveTime(sandbox, ABOVE_FLOOR_MS);
+  });
+
+  it('agents that were approved before may close and cancel, and nothing else', async () => {
+    expect(await act(known, RESTING)).toMatchObject(
+      statuses({ error: expect.stringMatching(/^Trading is halted\. .*a revocation of this agent may be among them.*asset=0$/) }),
+    );
+    expect(await act(known, { type: 'updateIsolatedMargin', asset: 0, isBuy: true, ntli: 10_000_000 })).toMatchObject({
+      status: 'err',
+      response: expect.stringContaining('Trading is halted.'),
+    });
+    expect(await act(known, SELL)).toMatchObject(statuses({ filled: { totalSz: '0.01' } }));
+    const [resting] = (await sandbox.post(`/hl/${FACADE_CHAIN}/info`, { type: 'openOrders', user: known.address })).body as {
+      oid: number;
+    }[];
+    expect(await act(known, { type: 'cancel', cancels: [{ a: 0, o: resting?.oid ?? 0 }] })).toMatchObject(statuses('success'));
+  });
+
+  it('an agent opens again when its trader approved it anew', async () => {
+    const { address } = new Wallet(known.agentKey);
+    const approval = await approveAgent(new Wallet(known.trader.privateKey), address, null, { network: 'Testnet', nonce: nonce() });
+    expect((await post(approval)).body).toMatchObject({ status: 'ok' });
+    expect(await act(known, BUY)).toMatchObject(statuses({ filled: { totalSz: '0.01' } }));
+  });
+});
