@@ -25,7 +25,9 @@ export type LimitScope = (typeof LIMIT_SCOPES)[number];
 export const CATALOGUE = {
   VALIDATION_ERROR: entry(
     400,
-    (d: { issues: Issue[] }) => `The request does not match its schema: ${d.issues.map(describeIssue).join('; ')}.`,
+    /** `cursorLost`: commits were lost. Entries that are left go on behind `resumeAfter`. */
+    (d: { issues: Issue[]; cursorLost?: true; resumeAfter?: number }) =>
+      `The request does not match its schema: ${d.issues.map(describeIssue).join('; ')}.`,
   ),
 
   UNAUTHENTICATED: entry(401, (d: Record<string, unknown>) =>

@@ -27,6 +27,7 @@ const stream = client.resume(
   {
     WebSocket,
     onState: (state) => console.log(`connection: ${state}`), // after a cut the client comes back by itself, with its cursor
+    // details.cursorLost: the gateway's database was put back. A snapshot follows: orders that it does not show are not known any more.
     onError: (error) => console.error(error.message),
   },
 );

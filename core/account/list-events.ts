@@ -1,3 +1,4 @@
+import { untilContinuityKnown } from '../access/after-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, Hex } from '../types.js';
@@ -25,6 +26,7 @@ export interface EventPage {
 /** The account's journal events, oldest first. */
 export async function listEvents(gateway: Gateway, venue: Venue, trader: Address, { after, limit }: EventsQuery): Promise<EventPage> {
   const { slug } = venue.definition;
+  await refuseLost(gateway, venue, trader, after);
   const found = await gateway.store.journal.after(slug, trader, BigInt(after), limit + 1);
   if (found.length === 0 && after > 0) await requireKnown(gateway, venue, trader, after);
   const page = found.slice(0, limit);
@@ -36,11 +38,27 @@ export async function listEvents(gateway: Gateway, venue: Venue, trader: Address
 }
 
 /** Rejects a cursor above the newest one: a client waiting there would silently miss every event up to it. */
-export async function requireKnown({ store }: Gateway, venue: Venue, trader: Address, after: number): Promise<void> {
+export async function requireKnown(gateway: Gateway, venue: Venue, trader: Address, after: number): Promise<void> {
+  const { store, clock } = gateway;
+  await refuseLost(gateway, venue, trader, after);
   const last = await store.journal.last(venue.definition.slug, trader);
   if (BigInt(after) <= last) return;
+  // The database may have forgotten it a moment ago.
+  await untilContinuityKnown(store.continuity, clock);
+  await refuseLost(gateway, venue, trader, after);
   throw new GatewayError('VALIDATION_ERROR', {
     issues: [{ path: 'after', message: `is no cursor of this account, whose newest is ${last}` }],
+  });
+}
+
+/** Rejects a cursor whose entry was lost with commits of the database: what it stood for may never have happened. */
+async function refuseLost({ store }: Gateway, { definition: { slug } }: Venue, trader: Address, after: number): Promise<void> {
+  const cursor = BigInt(after);
+  if (after === 0 || store.continuity.lastLoss() === null || !(await store.continuity.isCursorLost(slug, trader, cursor))) return;
+  throw new GatewayError('VALIDATION_ERROR', {
+    issues: [{ path: 'after', message: 'is a cursor of what the database lost: read orders and positions again' }],
+    cursorLost: true,
+    resumeAfter: Number(await store.journal.upTo(slug, trader, cursor)),
   });
 }
 

@@ -86,14 +86,15 @@ function tracedParts(group: object, tracer: Tracer, prefix: string): object {
   return Object.fromEntries(
     Object.entries(group).map(([name, part]: [string, unknown]) => {
       const path = `${prefix}${name}`;
-      if (typeof part === 'function') return [name, UNTRACED.has(name) ? part : tracedAsk(part as Asks, tracer, path)];
+      if (UNTRACED.has(name)) return [name, part];
+      if (typeof part === 'function') return [name, tracedAsk(part as Asks, tracer, path)];
       return [name, isGroup(part) ? tracedParts(part, tracer, `${path}.`) : part];
     }),
   );
 }
 
-/** The pool itself, and calls that last as long as the process. */
-const UNTRACED: ReadonlySet<string> = new Set(['db', 'close', 'listen', 'lease']);
+/** The pool itself, calls that last as long as the process, and a group that answers from memory. */
+const UNTRACED: ReadonlySet<string> = new Set(['db', 'close', 'listen', 'lease', 'continuity']);
 const isGroup = (part: unknown): part is object =>
   typeof part === 'object' && part !== null && Object.getPrototypeOf(part) === Object.prototype;
 

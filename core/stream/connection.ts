@@ -24,8 +24,8 @@ export interface ConnectionListener {
   settled?(): Promise<void>;
 }
 
-/** Going away; policy violation; service restart; client too slow. */
-export const CLOSE_CODES = { away: 1001, policy: 1008, restart: 1012, slow: 1013 } as const;
+/** Going away; policy violation; service restart; client too slow; commits of the database were lost, and the client's cursors with them. */
+export const CLOSE_CODES = { away: 1001, policy: 1008, restart: 1012, slow: 1013, lost: 4001 } as const;
 export type CloseCode = (typeof CLOSE_CODES)[keyof typeof CLOSE_CODES];
 
 /** The client of a connection. */

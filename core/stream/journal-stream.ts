@@ -23,6 +23,16 @@ function byChain(entries: readonly JournalEntry[]): Map<string, JournalEntry[]> 
   return chains;
 }
 
+/** Losses that are proven from now on; the listener is not called when one is adopted. */
+export function onNewLoss({ store: { continuity } }: Pick<Gateway, 'store'>, listener: () => void): Cancel {
+  let known = continuity.lastLoss()?.id ?? null;
+  return continuity.onLoss(({ id }) => {
+    if (id === known) return;
+    known = id;
+    listener();
+  });
+}
+
 type EntriesListener = (entries: readonly JournalEntry[]) => void;
 
 /** Distributes new journal entries to the watched accounts, with one bus listener for all of them. */

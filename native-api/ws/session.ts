@@ -15,6 +15,7 @@ import {
 } from '../../core/stream/connection.js';
 import { createOutbox, OUTBOX_LIMITS, type OutboxLimits } from '../../core/stream/outbox.js';
 import type { VenueStream } from '../../core/stream/venue-stream.js';
+import { onNewLoss } from '../../core/stream/journal-stream.js';
 import { isPrivate, type Channel, type Subscription } from '../wire/stream.js';
 import { answerText, createFramer, errorText, keyOf, readMessage, topicOf, type ClientMessage, type Topic } from './messages.js';
 import { openLogin } from './login.js';
@@ -169,8 +170,14 @@ function openSession({ gateway, stream, line, peer, limits }: SessionOptions): C
     onLost: () => hangUp('away', 'no answer to two heartbeats'),
   });
 
+  /** What its subscriptions said may never have happened: a new connection begins with what is. */
+  const stopLosses = onNewLoss(gateway, () => {
+    if (subscriptions.hasJournal()) hangUp('lost', 'cursor lost');
+  });
+
   function end(): void {
     isOver = true;
+    stopLosses();
     heartbeat.stop();
     login.leave();
     subscriptions.clear();
@@ -195,6 +202,8 @@ const knownError = (error: unknown): GatewayError | null => (error instanceof Ga
 /** The subscriptions of one connection. */
 interface Subscriptions {
   has(topic: Topic): boolean;
+  /** Whether one of them follows the journal. */
+  hasJournal(): boolean;
   /** Throws if the connection's limit is reached. */
   refuseFull(): void;
   /** Stops it again and throws if the address's limit is reached. */
@@ -219,6 +228,7 @@ function createSubscriptions(most: number, share: Share, onCount: (change: 1 | -
   };
   return {
     has: (topic) => held.has(keyOf(topic)),
+    hasJournal: () => [...held.values()].some(({ topic: { channel } }) => channel === 'orders' || channel === 'fills'),
     refuseFull() {
       if (held.size >= most) throw full(`A connection holds at most ${most} subscriptions`);
     },

@@ -7,6 +7,7 @@ import { moveTime } from '../harness/time/move-time.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type AuthorizationBody } from '../harness/traders/master-wallet.js';
 import { signRequest } from '../harness/traders/signed-request.js';
+import { connect, isError, isOp, wsAuth, type SocketClient } from '../native-api/ws/socket-client.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
 const RESTING = orderAction(order({ p: '30000', t: { limit: { tif: 'Gtc' } } }));
@@ -19,6 +20,9 @@ let venue: Venue;
 let server: TakeBack;
 /** Approved before everything that is lost. */
 let known: FacadeTrader;
+const native = new Wallet(Wallet.createRandom().privateKey);
+/** Subscribed to orders before the loss. */
+let client: SocketClient;
 
 const now = (): number => sandbox.clock.now();
 let last = 0;
@@ -30,8 +34,9 @@ const act = async (trader: FacadeTrader, action: Record<string, unknown>) => (aw
 const detected = (): number => sandbox.gateway.store.continuity.lastLoss()?.detectedAt ?? 0;
 const statuses = (...items: readonly unknown[]) => ({ status: 'ok', response: { data: { statuses: items } } });
 
-const read = async (agent: Wallet, timestamp: number) => {
-  const request = { operationId: 'listPositions', method: 'GET', path: `/v1/${FACADE_CHAIN}/account/${agent.address}/positions` };
+const read = async (agent: Wallet, timestamp: number, what = 'positions') => {
+  const operationId = what.startsWith('events') ? 'listEvents' : 'listPositions';
+  const request = { operationId, method: 'GET', path: `/v1/${FACADE_CHAIN}/account/${agent.address}/${what}` };
   return sandbox.get(request.path, await signRequest(agent, venue.definition, { ...request, timestamp }));
 };
 
@@ -54,10 +59,9 @@ describe('after a loss of a few seconds', () => {
   let repeated: ExchangeBody;
   let ahead: ExchangeBody;
   let message: AuthorizationBody;
-  const native = Wallet.createRandom();
 
   beforeAll(async () => {
-    await agentsOf(sandbox, FACADE_CHAIN).create(await authorised(new Wallet(native.privateKey)));
+    await agentsOf(sandbox, FACADE_CHAIN).create(await authorised(native));
     await server.copy();
     await eventually(
       () => sandbox.get('/ready'),
@@ -68,8 +72,16 @@ describe('after a loss of a few seconds', () => {
     ahead = await sign(known, { type: 'noop' }, now() + 3_600_000);
     expect((await post(ahead)).body).toMatchObject({ status: 'ok' });
     expect((await post(ahead)).body).toMatchObject({ response: expect.stringContaining('duplicate nonce') });
-    message = await authorised(Wallet.createRandom() as unknown as Wallet);
+    message = await authorised(new Wallet(Wallet.createRandom().privateKey));
     expect((await agentsOf(sandbox, FACADE_CHAIN).create(message)).status).toBe(201);
+    // The second entry of its journal.
+    expect((await agentsOf(sandbox, FACADE_CHAIN).create(await authorised(native))).status).toBe(201);
+    client = await connect(sandbox.url);
+    await client.ask(await wsAuth(native, venue.definition), isOp('authenticated'));
+    await client.ask(
+      { op: 'subscribe', channel: 'orders' },
+      ({ channel, snapshot, cursor }) => channel === 'orders' && snapshot === true && cursor === 2,
+    );
     await server.goBack();
     await eventually(
       () => sandbox.gateway.store.continuity.lastLoss(),
@@ -97,21 +109,34 @@ describe('after a loss of a few seconds', () => {
 
   it('no request of the native API and no message of a master wallet is taken for half of that time', async () => {
     const wait = { status: 503, body: { code: 'NOT_READY', details: { retryAfterSeconds: expect.any(Number) } } };
-    await expect(read(native as unknown as Wallet, now())).resolves.toMatchObject(wait);
+    await expect(read(native, now())).resolves.toMatchObject(wait);
     await expect(agentsOf(sandbox, FACADE_CHAIN).create(message)).resolves.toMatchObject({ status: 503 });
     await moveTime(sandbox, detected() + 30_100 - now());
     const floor = detected() + 30_000;
-    await expect(read(native as unknown as Wallet, floor)).resolves.toMatchObject({
+    await expect(read(native, floor)).resolves.toMatchObject({
       status: 401,
       body: { code: 'NONCE_REUSED', details: { signedAfter: floor } },
     });
-    await expect(read(native as unknown as Wallet, now())).resolves.toMatchObject({ status: 200 });
+    await expect(read(native, now())).resolves.toMatchObject({ status: 200 });
   });
 
   it('a nonce below the floor stays refused; a new one works without the operator', async () => {
     await moveTime(sandbox, detected() + ABOVE_FLOOR_MS - now());
     expect((await post(repeated)).body).toMatchObject({ status: 'err', response: expect.stringContaining('nonce too low') });
     expect(await act(known, BUY)).toMatchObject(statuses({ filled: { totalSz: '0.01' } }));
+  });
+});
+
+describe('a cursor of what was lost', () => {
+  it('says on both sides of the API that it is, and where entries that are left go on', async () => {
+    await expect(client.closed).resolves.toBe(4001);
+    await expect(read(native, now(), 'events?after=1')).resolves.toMatchObject({ status: 200, body: { data: [] } });
+    const lost = { code: 'VALIDATION_ERROR', details: { cursorLost: true, resumeAfter: 1 } };
+    await expect(read(native, now(), 'events?after=2')).resolves.toMatchObject({ status: 400, body: lost });
+    const again = await connect(sandbox.url);
+    await again.ask(await wsAuth(native, venue.definition, { timestamp: now() }), isOp('authenticated'));
+    await expect(again.ask({ op: 'subscribe', channel: 'orders', after: 2 }, isError('VALIDATION_ERROR'))).resolves.toMatchObject(lost);
+    await again.close();
   });
 });
 

@@ -67,4 +67,37 @@ describe('the journal of an account', () => {
     await settled();
     expect(journal.load.value.data?.[0]?.cursor).toBe(100);
   });
+
+  it('goes on over entries that were lost, and drops those that it showed', async () => {
+    const jump = 2 ** 32;
+    const left = Array.from({ length: 150 }, (_, at) => at + 1);
+    let cursors = [...left, 151, 152];
+    const read = (after: number, limit: number): Promise<Answer> => {
+      if (after > 0 && !cursors.includes(after)) {
+        const resumeAfter = Math.max(0, ...cursors.filter((cursor) => cursor < after));
+        return Promise.resolve({
+          ok: false,
+          problem: { ...SILENCE, code: 'VALIDATION_ERROR', details: { cursorLost: true, resumeAfter } },
+        });
+      }
+      const data = cursors.filter((cursor) => cursor > after).slice(0, limit);
+      return Promise.resolve({ ok: true, data: { data: data.map(entry) } });
+    };
+    const journal = createJournal(read, new AbortController().signal);
+    const shown = () => journal.load.value.data?.map(({ cursor }) => cursor);
+    journal.reached(152);
+    await settled();
+    cursors = [...left, jump + 151, jump + 152];
+    journal.reached(jump + 152);
+    await settled();
+    expect(shown()).toEqual([jump + 152, jump + 151, ...left.slice(52).toReversed()]);
+
+    const later = createJournal(read, new AbortController().signal);
+    later.reached(jump + 152);
+    await settled();
+    later.readOlder();
+    await settled();
+    expect(later.load.value.data?.map(({ cursor }) => cursor)).toEqual([jump + 152, jump + 151, ...left.slice(50).toReversed()]);
+    expect(later.load.value.problem).toBeNull();
+  });
 });

@@ -21,6 +21,10 @@ type ReadEvents = (after: number, limit: number, abort: AbortSignal) => Promise<
 
 const PAGE = 100;
 
+/** Commits of the database were lost, and entries with them: the newest cursor that is left below the one that was asked for. */
+const leftBefore = ({ details }: Problem): number | null =>
+  details['cursorLost'] === true && typeof details['resumeAfter'] === 'number' ? details['resumeAfter'] : null;
+
 /** The journal from its end: cursors rise by one, so the page before a cursor is found by counting down. */
 export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
   const events = signal<readonly JournalEvent[]>([]);
@@ -34,16 +38,18 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
   /** The question that got no answer, until another one gets one. */
   let failed: (() => void) | null = null;
 
-  const ask = (after: number, limit: number, done: (found: readonly JournalEvent[]) => void): void => {
+  const ask = (after: number, limit: number, done: (found: readonly JournalEvent[], after: number) => void): void => {
     isReading.value = true;
     void read(after, limit, abort).then((answer) => {
       if (abort.aborted) return;
       isReading.value = false;
+      const left = answer.ok ? null : leftBefore(answer.problem);
+      if (left !== null && left < after) return ask(left, PAGE, done);
       problem.value = answer.ok ? null : answer.problem;
       failed = answer.ok ? null : () => ask(after, limit, done);
       if (!answer.ok) return;
       at.value = Date.now();
-      done(answer.data.data.toReversed());
+      done(answer.data.data.toReversed(), after);
       readNewer();
     });
   };
@@ -52,15 +58,16 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
     if (end === null || isReading.peek()) return;
     if (first.peek() === null) {
       const begin = Math.max(0, end - PAGE);
-      ask(begin, PAGE, (found) => {
-        first.value = begin;
+      ask(begin, PAGE, (found, after) => {
+        first.value = after;
         last = Math.max(end, found[0]?.cursor ?? 0);
         events.value = found;
       });
     } else if (end > last)
-      ask(last, PAGE, (found) => {
+      ask(last, PAGE, (found, after) => {
         last = found[0]?.cursor ?? end;
-        events.value = [...found, ...events.peek()];
+        // What was shown above is no longer in the journal.
+        events.value = [...found, ...events.peek().filter(({ cursor }) => cursor <= after)];
       });
   }
   return {
@@ -79,9 +86,9 @@ export function createJournal(read: ReadEvents, abort: AbortSignal): Journal {
       const end = first.peek() ?? 0;
       if (end === 0 || isReading.peek()) return;
       const begin = Math.max(0, end - PAGE);
-      ask(begin, end - begin, (found) => {
-        first.value = begin;
-        events.value = [...events.peek(), ...found];
+      ask(begin, end - begin, (found, after) => {
+        first.value = after;
+        events.value = [...events.peek(), ...found.filter(({ cursor }) => cursor <= end)];
       });
     },
     retry() {

@@ -41,6 +41,11 @@ export function createJournalStore(parts: ListenerParts): ClosableJournalStore {
         const { rows } = await db.raw<{ rows: JournalRow[] }>(sql, { chain, orderId: orderId.toString() });
         return rows.map(readEntry);
       },
+      async upTo(chain, trader, cursor) {
+        const sql = 'select max(cursor) as cursor from journal where chain = :chain and trader = :trader and cursor <= :cursor';
+        const { rows } = await db.raw<{ rows: { cursor: bigint | null }[] }>(sql, { chain, trader, cursor: cursor.toString() });
+        return rows[0]?.cursor ?? 0n;
+      },
       last: async (chain, trader) => (await clockOf(db, { chain, trader }))?.cursor ?? 0n,
       async listen(listener) {
         const made = await listenToJournal(parts, listener);

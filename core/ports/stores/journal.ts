@@ -41,6 +41,8 @@ export interface JournalStore {
   after(chain: ChainSlug, trader: Address, cursor: bigint, limit: number): Promise<JournalEntry[]>;
   /** The account's newest cursor; 0 without entries. */
   last(chain: ChainSlug, trader: Address): Promise<bigint>;
+  /** The newest entry's cursor up to this one; 0 without one. */
+  upTo(chain: ChainSlug, trader: Address, cursor: bigint): Promise<bigint>;
   /** Entries about one order, oldest first. */
   ofOrder(chain: ChainSlug, orderId: bigint): Promise<JournalEntry[]>;
   /** Entries of every account as any replica commits them; each once, in order per account. */
