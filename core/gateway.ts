@@ -1,3 +1,4 @@
+import type { WalletAdoption } from './ports/wallet-adoption.js';
 import type { RequestAccess } from './access/request-access.js';
 import { createBus, type Bus } from './stream/bus.js';
 import type { ChainDefinition, ChainSlug } from './chains/chains.js';
@@ -28,8 +29,10 @@ export interface Venue {
   readonly definition: ChainDefinition & { readonly slug: ChainSlug };
   readonly chain: Chain;
   readonly feed: MarketFeed;
-  /** Null: the facade is read-only here. */
+  /** Null: the facade is read-only here, as long as a wallet of it waits to be adopted too. */
   readonly relayer: Relayer | null;
+  /** Null where no relayer is configured. */
+  readonly adoption: WalletAdoption | null;
   readonly referrers: Referrers;
   readonly candles: CandleRecorder;
   readonly clock: Clock;

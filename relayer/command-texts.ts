@@ -121,6 +121,27 @@ export const contractText = ({ chains }: ContractReply): string =>
     })
     .join('\n\n');
 
+export interface AdoptionReply {
+  readonly adopted: { readonly loss: boolean; readonly wallets: readonly { readonly chain: string; readonly wallet: string }[] };
+  readonly doubt: string | null;
+  readonly loss: { readonly text: string; readonly awaitsOperator: boolean } | null;
+  readonly wallets: readonly { readonly chain: string; readonly wallet: string; readonly reason: string; readonly command: string }[];
+}
+
+/** What was adopted, and what still waits. */
+export function adoptionText({ adopted, doubt, loss, wallets }: AdoptionReply): string {
+  const lines = [
+    ...(adopted.loss && loss !== null ? [loss.text] : []),
+    ...adopted.wallets.map(({ chain, wallet }) => `${chain}: ${wallet} is used from now on.`),
+  ];
+  return [
+    ...(lines.length === 0 ? ['Nothing was adopted.'] : lines),
+    ...(doubt === null ? [] : [`Nothing is signed now: ${doubt}.`]),
+    ...(loss?.awaitsOperator === true ? [loss.text] : []),
+    ...wallets.map(({ chain, wallet, reason, command }) => `${chain}: ${wallet} waits, because ${reason}: ${command}`),
+  ].join('\n');
+}
+
 /** Columns are as wide as their widest cell; numeric columns are right-aligned. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [heads, ...rows];

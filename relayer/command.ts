@@ -2,10 +2,12 @@ import { parseArgs } from 'node:util';
 import type { Clock } from '../core/ports/clock.js';
 import { CommandError, createOperatorClient, sandboxToken, type OperatorClient } from './command-client.js';
 import {
+  adoptionText,
   contractText,
   rotationText,
   statusText,
   switchesText,
+  type AdoptionReply,
   type ContractReply,
   type RotationReply,
   type StatusReply,
@@ -41,6 +43,7 @@ const COMMAND: Readonly<Record<CommandName, (work: Work) => Promise<number>>> = 
   contract: showContract,
   accept,
   settle,
+  adopt,
 };
 
 /** Runs one command and returns the exit code. */
@@ -162,13 +165,19 @@ async function settle({ client, chain, settlement, show }: Work): Promise<number
   return 0;
 }
 
+async function adopt({ client, chain, wallet, show }: Work): Promise<number> {
+  const reply = (await client.post('/adoptions', { chain, wallet })) as AdoptionReply;
+  show(reply, adoptionText(reply));
+  return 0;
+}
+
 /** Merges the pages of a rotation list. */
 function joined(before: RotationReply, more: RotationReply): RotationReply {
   const [waiting, unknown] = [[...before.waiting, ...more.waiting], before.unknown + more.unknown];
   return { ...more, waiting, unknown, isDone: more.isDone && waiting.length === 0 && unknown === 0 };
 }
 
-const COMMANDS = ['status', 'pause', 'resume', 'drain', 'drill', 'rotate', 'contract', 'accept', 'settle'] as const;
+const COMMANDS = ['status', 'pause', 'resume', 'drain', 'drill', 'rotate', 'contract', 'accept', 'settle', 'adopt'] as const;
 type CommandName = (typeof COMMANDS)[number];
 
 interface CommandArguments {
@@ -203,6 +212,8 @@ const USAGE = `Usage: npm run relayer -- <command> [options]
   accept --chain <chain>     positions are opened again though the contracts differ from what this release expects
   settle --chain <chain> --tx <hash> --as filled|rejected
                              what became of the orders of a transaction that this release cannot read
+
+  adopt                      after lost commits: agents of the facade open again; and wallets that the database does not know are used
 
   --chain <chain>            all chains when absent
   --wallet <address>         all wallets of the chain when absent

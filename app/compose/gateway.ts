@@ -96,8 +96,11 @@ export async function startGateway(options: ComposeOptions): Promise<Gateway> {
   const alerts = createAlerts({ store: store.alerts, clock, log, isSent: config.operator.alerts.webhook !== null });
   lifecycle.onRejection(reportRejections({ metrics, alerts, clock }));
   const crypto = await loadCrypto(log);
-  const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends };
+  const isSandbox = config.mode === 'sandbox';
+  const parts = { store, facade: config.facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends, isSandbox };
   const venues = config.chains.map((chain) => createVenue(chain, parts));
+  // Before the front ends: until it is known whose database this is, nothing of the facade is stored in it.
+  await Promise.all(venues.flatMap(({ adoption }) => adoption?.check() ?? []));
   const { mode, serviceName, commit } = config;
   const access = await lifecycle.start(
     'request access',

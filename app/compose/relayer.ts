@@ -27,6 +27,8 @@ import { policyOf } from '../../core/config/summary.js';
 import type { RelayStore } from '../../core/ports/stores/relay.js';
 import { createRelayer, followOrders, type RunningRelayer } from '../../relayer/create-relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
+import { createWalletAdoption, type WalletAdoptionOptions } from '../../relayer/wallet-adoption.js';
+import type { WalletAdoption } from '../../core/ports/wallet-adoption.js';
 import { createSigningGuard } from '../../relayer/policy.js';
 import type { Wallet } from '../../relayer/wallet.js';
 
@@ -130,8 +132,36 @@ function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayN
 
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 
-/** Sends until it is stopped; checks for receipts with every block. */
-export function runRelayer(gateway: Gateway, venue: Venue, { isReclaiming } = LANE_DEFAULTS): () => Promise<void> {
+export function adoptWallets({
+  slug,
+  wallets,
+  node,
+  store,
+  ...rest
+}: Pick<WalletAdoptionOptions, 'slug' | 'adoptsAll' | 'clock' | 'log'> & Pick<Parts, 'wallets' | 'node' | 'store'>): WalletAdoption {
+  const addresses = wallets.map(({ address }) => address);
+  return createWalletAdoption({
+    ...rest,
+    slug,
+    wallets: addresses,
+    store: store.relay,
+    node: node.relay,
+    hasTraded: (wallet) => node.hasTraded(wallet),
+  });
+}
+
+/** Runs the relayer as soon as no wallet waits to be adopted. */
+export function runRelayer(gateway: Gateway, venue: Venue, settings = LANE_DEFAULTS): () => Promise<void> {
+  let stop = (): Promise<void> => Promise.resolve();
+  const cancel = venue.adoption?.whenSettled(() => (stop = sendUntilStopped(gateway, venue, settings)));
+  return async () => {
+    cancel?.();
+    await stop();
+  };
+}
+
+/** Checks for receipts with every block. */
+function sendUntilStopped(gateway: Gateway, venue: Venue, { isReclaiming }: typeof LANE_DEFAULTS): () => Promise<void> {
   const { relayer } = venue;
   if (!isRunning(relayer)) return () => Promise.resolve();
   relayer.start();

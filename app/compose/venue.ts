@@ -18,7 +18,7 @@ import type { Tracer } from '../../core/observability/tracing.js';
 import { followChain } from '../../core/indexer/follow-chain.js';
 import { watchContract } from '../../core/indexer/contract-standing.js';
 import { watchHead } from '../../core/indexer/watch-head.js';
-import { composeRelayer, runRelayer, type WalletsOfChains } from './relayer.js';
+import { adoptWallets, composeRelayer, runRelayer, type WalletsOfChains } from './relayer.js';
 import type { Ending, Lifecycle } from '../lifecycle.js';
 
 export interface VenueParts {
@@ -33,37 +33,45 @@ export interface VenueParts {
   readonly facade: Config['facade'];
   /** Shared by all chains, because they share the pricing host, which gets one request at a time. */
   readonly backends: Http;
+  /** Its wallets are used on any database. */
+  readonly isSandbox: boolean;
 }
 
 export function createVenue(
   { chain, rpcUrls, nodePatienceMs, wsUrls, relayer, referrers = NO_REFERRERS, ...hosts }: ChainConfig,
-  { store, facade, clock, log, wallets, metrics, alerts, tracer, crypto, backends }: VenueParts,
+  { store, facade, clock, log, wallets: opened, metrics, alerts, tracer, crypto, backends, isSandbox }: VenueParts,
 ): Venue {
   const own = log.child({ chain: chain.slug });
   const state = newState();
   const node = createViemChain({ definition: chain, rpcUrls, nodePatienceMs, wsUrls, clock, log: own, tracer });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
+  const wallets = opened.get(chain.slug) ?? [];
+  const adoption = relayer && adoptWallets({ slug: chain.slug, wallets, node, store, adoptsAll: isSandbox, clock, log: own });
+  const composed =
+    relayer &&
+    composeRelayer(relayer, {
+      chain,
+      wallets,
+      node,
+      store,
+      opening: { feed, referrer: referrers.relayed },
+      facade,
+      alerts,
+      metrics,
+      tracer,
+      crypto,
+      clock,
+      log: own,
+      state,
+    });
   return {
     definition: chain,
     chain: node,
     feed,
-    relayer:
-      relayer &&
-      composeRelayer(relayer, {
-        chain,
-        wallets: wallets.get(chain.slug) ?? [],
-        node,
-        store,
-        opening: { feed, referrer: referrers.relayed },
-        facade,
-        alerts,
-        metrics,
-        tracer,
-        crypto,
-        clock,
-        log: own,
-        state,
-      }),
+    get relayer() {
+      return adoption?.isSettled() === true ? composed : null;
+    },
+    adoption,
     referrers,
     candles: createCandleRecorder({ chain: chain.slug, feed, store: store.candles, clock, log: own }),
     clock,

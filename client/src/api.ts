@@ -52,7 +52,12 @@ export interface Health {
 export interface Ready {
   readonly ready: boolean;
   readonly stopping: boolean;
-  readonly database: { readonly ready: boolean; readonly reasons: readonly string[] };
+  readonly database: {
+    readonly ready: boolean;
+    readonly reasons: readonly string[];
+    /** Whether the database lost commits, and what waits for the operator. */
+    readonly notes: readonly string[];
+  };
   readonly chains: Readonly<
     Record<
       string,

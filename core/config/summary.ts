@@ -1,6 +1,7 @@
 import { formatEther } from 'viem/utils';
 import type { ChainConfig, Config, DatabaseConfig } from './config.js';
 import { BESIDE_THE_POOL, sslModeOf } from './database.js';
+import { adoptCommand } from '../observability/lost-commits.js';
 import { redactUrl } from '../observability/redact.js';
 import type { RelayerConfig } from './relayer.js';
 import { NO_REFERRERS, type Referrers } from '../trading/order-variables.js';
@@ -77,12 +78,24 @@ function chainRows(config: ChainConfig, walletsOf: (relayer: RelayerConfig) => r
     ['begins', startBlock === null ? 'a day before now, on an empty database' : `at block ${startBlock}, on an empty database`],
     ['events', confirmations === 0 ? 'count at once' : `count ${confirmations} blocks later`],
     ['referrer', referrerText(referrers ?? NO_REFERRERS)],
+    ...(relayer === null
+      ? []
+      : walletsOf(relayer)
+          .filter(isAddress)
+          .map((wallet) => ['adoption', adoptionText(chain.slug, wallet)] as const)),
     ['relayer', relayer === null ? 'none: the facade can be read, not traded through' : relayerText(relayer, walletsOf(relayer))],
   ];
 }
 
 const referrerText = ({ relayed, native }: Referrers): string =>
   `${relayed ?? 'none'} in openings that the relayer sends, ${native ?? 'none'} in those of agents that name none`;
+
+/** Not every keystore names its address. */
+const isAddress = (wallet: string): boolean => wallet.startsWith('0x');
+
+/** Nothing is asked here: the gateway says whether it is needed. */
+const adoptionText = (chain: string, wallet: string): string =>
+  `only on a database that does not know ${wallet} (see /ready): ${adoptCommand(chain, wallet)}`;
 
 const GWEI = 1_000_000_000n;
 const budgetText = (budget: RelayerConfig['dailyBudget']): string =>

@@ -1,5 +1,6 @@
 import type { Gateway, Venue } from '../gateway.js';
 import { familyOf, histogramValues, type Labels, type MetricFamily, type MetricValue } from './metrics.js';
+import { continuityFamilies } from './lost-commits.js';
 import { createRelayFamilies } from './metrics-relayer.js';
 import { CHAIN_PARTS, readiness, type Readiness } from './readiness.js';
 import type { JournalDepth } from '../ports/stores/alerts.js';
@@ -26,6 +27,7 @@ export function createMetricsCollector(gateway: Gateway, node: string): () => Pr
     return [
       build,
       ...readyFamilies(ready),
+      ...continuityFamilies(gateway),
       ...gateway.metrics.families(),
       ...chainFamilies(gateway, venues),
       ...(await poolFamilies(gateway)),

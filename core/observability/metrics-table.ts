@@ -22,6 +22,24 @@ export const METRICS = {
     help: 'Whether a part of the service is well; part: database, rpc, follower, feed, relayer. /ready says why not.',
     labels: ['chain', 'part'],
   }),
+  signingWaits: row({
+    name: 'gateway_signing_waits',
+    type: 'gauge',
+    help: 'Whether nothing is signed because it is being checked whether the database lost commits.',
+    labels: [],
+  }),
+  lossWaits: row({
+    name: 'gateway_commit_loss_waits',
+    type: 'gauge',
+    help: 'Whether a loss of commits waits for the operator: agents of the facade only close and cancel.',
+    labels: [],
+  }),
+  lastLoss: row({
+    name: 'gateway_last_commit_loss_timestamp_seconds',
+    type: 'gauge',
+    help: 'When it was last noticed that the database had lost commits; absent if it never was.',
+    labels: [],
+  }),
   storeUp: row({ name: 'gateway_store_up', type: 'gauge', help: 'Whether the database answers.', labels: [] }),
 
   requests: row({

@@ -1,6 +1,7 @@
 import type { Gateway, Venue } from '../gateway.js';
 import type { EndpointHealth } from '../ports/chain.js';
 import { isNearHead, type CatchUp } from '../indexer/catch-up.js';
+import { adoptCommand, continuityNotes } from './lost-commits.js';
 import { venueNotes } from '../indexer/contract-notes.js';
 
 /** What a chain needs to be served, and its relayer. */
@@ -31,7 +32,8 @@ export interface Readiness {
   readonly ready: boolean;
   /** It is shutting down: load balancers must leave it out. */
   readonly stopping: boolean;
-  readonly database: { readonly ready: boolean; readonly reasons: readonly string[] };
+  /** `notes`: whether commits were lost, which makes nothing unready. */
+  readonly database: { readonly ready: boolean; readonly reasons: readonly string[]; readonly notes: readonly string[] };
   readonly chains: Readonly<Record<string, ChainReadiness>>;
 }
 
@@ -43,7 +45,7 @@ const FAILING_MS = 10_000;
 
 export async function readiness(gateway: Gateway): Promise<Readiness> {
   const fault = await databaseFault(gateway);
-  const database = { ready: fault === null, reasons: fault === null ? [] : [fault] };
+  const database = { ready: fault === null, reasons: fault === null ? [] : [fault], notes: continuityNotes(gateway) };
   const chains = Object.fromEntries([...gateway.venues].map(([slug, venue]) => [slug, chainReadiness(venue)]));
   const stopping = gateway.stopping.aborted;
   const isServing = database.ready && Object.values(chains).every((chain) => chain.ready);
@@ -59,7 +61,7 @@ function chainReadiness(venue: Venue): ChainReadiness {
     reasons,
     faults,
     relayer: venue.relayer && { ready: faults.relayer.length === 0, reasons: faults.relayer },
-    notes: [...venueNotes(venue), ...feedNotes(venue)],
+    notes: [...venueNotes(venue), ...feedNotes(venue), ...adoptionNotes(venue)],
     block,
     headAgeMs: venue.state.head && Math.max(0, venue.clock.now() - venue.state.head.seenAt),
     priceAgeMs: venue.feed.status().parts.price.ageMs,
@@ -127,6 +129,13 @@ function feedNotes({ feed }: Venue): string[] {
   const since = ageMs === null ? 'was not heard since the start' : `was last heard ${Math.round(ageMs / 1_000)} s ago`;
   return [`the backend ${since}: the market configuration is read from the chain alone`];
 }
+
+/** The facade is read-only until then. */
+const adoptionNotes = ({ adoption, definition: { slug } }: Venue): string[] =>
+  (adoption?.waiting() ?? []).map(
+    ({ wallet, reason }) =>
+      `the database does not know the wallet ${wallet}, and ${reason}: nothing is relayed. Is it the right database? Then run ${adoptCommand(slug, wallet)}`,
+  );
 
 /** Null when it answers in time. */
 async function databaseFault({ store, clock }: Gateway): Promise<string | null> {

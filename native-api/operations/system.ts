@@ -78,7 +78,7 @@ export const systemOperations: readonly Operation[] = [
       return {
         ready,
         stopping,
-        database: { ready: database.ready, reasons: [...database.reasons] },
+        database: { ready: database.ready, reasons: [...database.reasons], notes: [...database.notes] },
         chains: Object.fromEntries(Object.entries(chains).map(([slug, chain]) => [slug, chainReady(chain)])),
       };
     },

@@ -48,7 +48,11 @@ export const Ready = z
   .object({
     ready: z.boolean(),
     stopping: z.boolean(),
-    database: z.object({ ready: z.boolean(), reasons: z.array(z.string()) }),
+    database: z.object({
+      ready: z.boolean(),
+      reasons: z.array(z.string()),
+      notes: z.array(z.string()).meta({ description: 'Whether the database lost commits, and what waits for the operator.' }),
+    }),
     chains: z.record(z.string(), ChainReady),
   })
   .meta({ id: 'Ready' });

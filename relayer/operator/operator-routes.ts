@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import express, { type Request, type RequestHandler, type Router } from 'express';
 import { z } from 'zod';
 import { ALERT_ROUTES, STATUS_ROUTES } from './status-routes.js';
+import { ADOPTION_ROUTES } from './adoption-routes.js';
 import { CONTRACT_ROUTES } from './contract-routes.js';
 import { COST_ROUTES, HISTORY_ROUTES } from './cost-routes.js';
 import type { OperatorRoute } from './operator-route.js';
@@ -25,6 +26,7 @@ export const OPERATOR_ROUTES: readonly OperatorRoute[] = [
   ...DRILL_ROUTES,
   ...ROTATION_ROUTES,
   ...CONTRACT_ROUTES,
+  ...ADOPTION_ROUTES,
 ];
 
 interface OperatorAccessOptions {

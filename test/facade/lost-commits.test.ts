@@ -1,5 +1,7 @@
 import { Wallet } from 'ethers';
 import { venueOf, type Venue } from '../../core/gateway.js';
+import { runCommand } from '../../relayer/command.js';
+import { createTestDatabase } from '../harness/database/test-database.js';
 import { takeBack, type TakeBack } from '../harness/database/take-back.js';
 import { approveAgent, order, orderAction, postExchange, signL1, type ExchangeBody } from '../harness/hyperliquid/exchange.js';
 import { eventually } from '../harness/time/eventually.js';
@@ -7,6 +9,7 @@ import { moveTime } from '../harness/time/move-time.js';
 import { FACADE_CHAIN, newFacadeTrader, type FacadeTrader } from '../harness/traders/facade-trader.js';
 import { agentsOf, authorization, domainOf, EVERYTHING, signWith, type AuthorizationBody } from '../harness/traders/master-wallet.js';
 import { signRequest } from '../harness/traders/signed-request.js';
+import { startSecondGateway, whenReady } from '../harness/venue/second-gateway.js';
 import { connect, isError, isOp, wsAuth, type SocketClient } from '../native-api/ws/socket-client.js';
 import { startOwnVenue, type TestVenue } from '../harness/venue/own-venue.js';
 
@@ -39,6 +42,19 @@ const read = async (agent: Wallet, timestamp: number, what = 'positions') => {
   const request = { operationId, method: 'GET', path: `/v1/${FACADE_CHAIN}/account/${agent.address}/${what}` };
   return sandbox.get(request.path, await signRequest(agent, venue.definition, { ...request, timestamp }));
 };
+
+const token = (): string => sandbox.config.operator.token?.() ?? '';
+const metrics = async () => (await fetch(`${sandbox.url}/metrics`, { headers: { Authorization: `Bearer ${token()}` } })).text();
+
+/** `npx diamond-gateway relayer …`; a last word that is a URL names another gateway. */
+async function command(...words: string[]): Promise<string> {
+  const url = words.at(-1)?.startsWith('http') === true ? words.pop() : sandbox.url;
+  let out = '';
+  const write = (text: string): void => void (out += text);
+  const environment = { GATEWAY_URL: url, OPERATOR_TOKEN: token() };
+  await runCommand(words, { environment, readText: () => '', clock: sandbox.clock, write, complain: write });
+  return out;
+}
 
 async function authorised(wallet: Wallet): Promise<AuthorizationBody> {
   const domain = await domainOf(sandbox, FACADE_CHAIN);
@@ -161,10 +177,69 @@ describe('after a loss of unknown length', () => {
     expect(await act(known, { type: 'cancel', cancels: [{ a: 0, o: resting?.oid ?? 0 }] })).toMatchObject(statuses('success'));
   });
 
+  it('the operator is told so everywhere, with the command', async () => {
+    const sentence = expect.stringMatching(/lost commits of an unknown time, .*then run npx diamond-gateway relayer adopt\.$/);
+    const { body } = await whenReady(sandbox);
+    expect(body).toMatchObject({ ready: true, database: { ready: true, notes: [sentence] } });
+    const alerts = await eventually(
+      () => sandbox.gateway.store.alerts.open(),
+      (open) => open.some(({ message }) => message.includes('of an unknown time')),
+    );
+    expect(alerts).toContainEqual(expect.objectContaining({ kind: 'commits-lost', chain: 'all', message: sentence }));
+    expect(await metrics()).toMatch(
+      /^gateway_signing_waits 0$[^]*^gateway_commit_loss_waits 1$[^]*^gateway_last_commit_loss_timestamp_seconds \d+/m,
+    );
+  });
+
   it('an agent opens again when its trader approved it anew', async () => {
     const { address } = new Wallet(known.agentKey);
     const approval = await approveAgent(new Wallet(known.trader.privateKey), address, null, { network: 'Testnet', nonce: nonce() });
     expect((await post(approval)).body).toMatchObject({ status: 'ok' });
     expect(await act(known, BUY)).toMatchObject(statuses({ filled: { totalSz: '0.01' } }));
+  });
+
+  it('every agent opens again when the operator adopts the loss', async () => {
+    await sandbox.gateway.store.continuity.prove({ reason: 'another test', at: now() });
+    await moveTime(sandbox, ABOVE_FLOOR_MS);
+    expect(await act(known, RESTING)).toMatchObject(statuses({ error: expect.stringContaining('Trading is halted.') }));
+    expect(await command('adopt')).toMatch(/lost commits .* It was adopted at /);
+    expect(await command('adopt')).toBe('Nothing was adopted.\n');
+    expect(await act(known, RESTING)).toMatchObject(statuses({ resting: { oid: expect.any(Number) } }));
+    await eventually(
+      () => sandbox.gateway.store.alerts.open(),
+      (open) => open.every(({ kind }) => kind !== 'commits-lost'),
+    );
+    expect((await sandbox.get('/ready')).body).toMatchObject({ database: { notes: [] } });
+  });
+});
+
+describe('an empty database under a wallet that has sent orders', () => {
+  it('is told from one under a wallet that only approved and delegated', async () => {
+    const wallets = [sandbox.controls.relayer, known.address].map((wallet) => wallet.toLowerCase() as `0x${string}`);
+    await expect(Promise.all(wallets.map((wallet) => venue.chain.hasTraded(wallet)))).resolves.toEqual([true, false]);
+  });
+
+  it('serves /v1, relays nothing, and says how the wallet is adopted', async () => {
+    const empty = await createTestDatabase();
+    const started = await startSecondGateway(sandbox, { relays: true, databaseUrl: empty.url, clock: sandbox.clock });
+    try {
+      const wallet = sandbox.controls.relayer.toLowerCase();
+      const adopt = `npx diamond-gateway relayer adopt --chain ${FACADE_CHAIN} --wallet ${wallet}`;
+      const { body } = await whenReady(started);
+      expect(body).toMatchObject({ chains: { [FACADE_CHAIN]: { ready: true, relayer: null, notes: [expect.stringContaining(adopt)] } } });
+      expect(started.log.entries).toContainEqual(
+        expect.objectContaining({ event: 'relay.wallet-unknown', fields: expect.objectContaining({ command: adopt }) }),
+      );
+      const refused = await postExchange(started.url, FACADE_CHAIN, await sign(known, RESTING));
+      expect(refused).toMatchObject({ status: 503, body: { code: 'CHAIN_READ_ONLY' } });
+      expect((await started.get(`/v1/${FACADE_CHAIN}/markets`)).status).toBe(200);
+      expect(await command('adopt', '--chain', FACADE_CHAIN, '--wallet', wallet, started.url)).toContain(`${wallet} is used from now on.`);
+      expect((await started.get('/ready')).body).toMatchObject({ chains: { [FACADE_CHAIN]: { relayer: { ready: true } } } });
+      const unapproved = await postExchange(started.url, FACADE_CHAIN, await sign(known, RESTING));
+      expect(unapproved.body).toMatchObject({ response: expect.stringContaining('does not exist') });
+    } finally {
+      await started.stop();
+      await empty.drop();
+    }
   });
 });

@@ -246,6 +246,11 @@ export const UNSETTLE = statement(`
   where chain = :chain and id = :id returning ${JOB_COLUMNS}`);
 
 /** Uses the highest nonce: for "any job above a value" the planner expects many rows and scans all history. */
+export const KNOWN_LANES = statement(`
+  select array(select wallet from relay_lanes where chain = cast(:chain as text) and next_nonce >= 0) as lanes,
+    not exists (select from relay_jobs where chain = cast(:chain as text))
+    and not exists (select from relay_actions where chain = cast(:chain as text)) as is_empty`);
+
 export const RESET_LANE = statement(`
   update relay_lanes set next_nonce = :nonce where chain = :chain and wallet = :wallet
   and not exists (select from relay_jobs where chain = :chain and wallet = :wallet and not is_over)

@@ -116,6 +116,11 @@ export function createRelayStore({ db, batcher, leases }: RelayStoreParts): Rela
       (await jobs(SQL.FILL_GAP, { chain, wallet, nonce, gas: gas.toString(), at }))[0] ??
       (await jobs(SQL.REOPEN, { chain, wallet, nonce }))[0] ??
       null,
+    async knownLanes(chain) {
+      const [row] = await rows<{ lanes: Address[]; is_empty: boolean }>(SQL.KNOWN_LANES, { chain });
+      if (!row) throw new Error('The database did not say which lanes it knows.');
+      return { lanes: row.lanes, isEmpty: row.is_empty };
+    },
     async resetLane(chain, wallet, nonce) {
       await rows(SQL.RESET_LANE, { chain, wallet, nonce });
     },

@@ -3,6 +3,7 @@ import type { Gateway, Venue } from '../../gateway.js';
 import type { Address, Cancel } from '../../types.js';
 import type { Alert, AlertKind } from '../../ports/stores/alerts.js';
 import type { Alerts } from './alerts.js';
+import { describeLoss, isLossShown } from '../lost-commits.js';
 import { openDoubts } from '../../domain/contract-doubt.js';
 import { runwayDays } from '../../ports/stores/gas.js';
 import type { AlertSettings } from '../../config/operator.js';
@@ -58,7 +59,21 @@ async function checkAll(watch: Watch, open: readonly Alert[]): Promise<void> {
   const { gateway, alerts } = watch;
   const over = open.filter(({ expiresAt }) => expiresAt !== null && expiresAt <= gateway.clock.now());
   await Promise.all(over.map((alert) => alerts.recoverAlert(alert, `${alert.message} Its time is over.`)));
+  await checkContinuity(watch, open);
   await Promise.all([...gateway.venues.values()].map((venue) => checkVenue(watch, venue, open)));
+}
+
+/** Each loss is an alert of its own: a short one for a day, a long one until it is adopted. */
+async function checkContinuity({ gateway: { store, clock }, alerts }: Watch, open: readonly Alert[]): Promise<void> {
+  const loss = store.continuity.lastLoss();
+  if (loss === null) return;
+  const [kind, chain, subject] = ['commits-lost' as const, 'all', `loss ${loss.id}`];
+  const message = describeLoss(loss);
+  const isShown = isLossShown(loss, clock.now());
+  const { detectedAt, lostFrom, reason } = loss;
+  if (isShown) await alerts.raiseAlert({ kind, chain, subject, message, details: { detectedAt, lostFrom, reason } });
+  const over = open.filter((alert) => alert.kind === kind && !(isShown && alert.subject === subject));
+  for (const alert of over) await alerts.recoverAlert(alert, alert.subject === subject ? message : `${alert.message} Another followed.`);
 }
 
 /** A check that fails neither raises nor recovers an alert. */

@@ -10,6 +10,7 @@ export const ALERT_KINDS = [
   'key-trouble',
   'forged-job',
   'foreign-transactions',
+  'commits-lost',
   'rpc-trouble',
   'contract-changed',
   'index-jammed',

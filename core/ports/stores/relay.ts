@@ -305,6 +305,8 @@ export interface RelayStore {
   unusedNonces(chain: ChainSlug, wallet: Address, from: number, below: number): Promise<Hole[]>;
   /** Creates a no-op for a nonce without a job. A given-up job is reopened to use its nonce; null when a job has it after all. */
   fillGap(chain: ChainSlug, wallet: Address, nonce: number, gas: bigint, at: number): Promise<RelayJob | null>;
+  /** Wallets whose lanes have begun. `isEmpty`: nothing was ever signed or queued on the chain. */
+  knownLanes(chain: ChainSlug): Promise<{ readonly lanes: readonly Address[]; readonly isEmpty: boolean }>;
   /** Resets a lane without open jobs to the chain's nonce. */
   resetLane(chain: ChainSlug, wallet: Address, nonce: number): Promise<void>;
   /** What the wallet sent before this database knew it is no gap: its lane begins at this nonce. A lane that has begun stays as it is. */

@@ -23,12 +23,14 @@ export interface SecondGatewayOptions {
   readonly hosts?: Partial<Pick<ChainConfig, 'rpcUrls' | 'backendUrl' | 'pricingUrl' | 'globalUrl'>>;
   /** Absent: it has no relayer, and its facade is read-only. */
   readonly relays?: boolean;
+  /** Another database, on which it starts as in production. */
+  readonly databaseUrl?: string;
 }
 
 /** A second gateway of the same venue and database, on its own clock and with its own connections. It does not wait to be ready. */
 export async function startSecondGateway(
   { config }: TestVenue,
-  { clock = systemClock, hosts = {}, relays = false }: SecondGatewayOptions = {},
+  { clock = systemClock, hosts = {}, relays = false, databaseUrl }: SecondGatewayOptions = {},
 ): Promise<SecondGateway> {
   const log = createRecordedLog();
   const lifecycle = createLifecycle(log);
@@ -38,9 +40,10 @@ export async function startSecondGateway(
     (made) => made.close(),
   );
   const chains = config.chains.map((chain) => ({ ...chain, ...(relays ? {} : { relayer: null }), ...hosts }));
-  const store = await startStore({ lifecycle, clock, log }, config.database);
+  const own = databaseUrl === undefined ? config : { ...config, mode: 'production' as const, database: serverAt(config, databaseUrl) };
+  const store = await startStore({ lifecycle, clock, log }, own.database);
   const gateway = await startGateway({
-    config: { ...config, chains },
+    config: { ...own, chains },
     store,
     lifecycle,
     clock,
@@ -57,6 +60,11 @@ export async function startSecondGateway(
       return { status: response.status, headers: response.headers, body: await response.json() };
     },
   };
+}
+
+function serverAt({ database }: TestVenue['config'], url: string): TestVenue['config']['database'] {
+  if (database.kind !== 'server') throw new Error('the sandbox keeps its database to itself');
+  return { ...database, url };
 }
 
 export const whenReady = (gateway: Pick<SecondGateway, 'get'>): Promise<Reply> =>

@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import { verdictOf, type MemoryReport } from '../../../domain/continuity.js';
 import type { Clock } from '../../../ports/clock.js';
-import type { CommitLoss } from '../../../ports/stores/continuity.js';
+import { awaitsOperator, type CommitLoss } from '../../../ports/stores/continuity.js';
 import { ask, askWithin, inTransaction, lockIn, type AskWithin } from '../statement.js';
 import * as sql from './continuity-sql.js';
 import type { ReplicaMemory } from './replica-memory.js';
@@ -81,7 +81,8 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       ...(known && !verdict.isNew ? [known.wallet_nonces] : []),
       ...reports.map(({ walletNonces }) => walletNonces),
     ]);
-    const proven = await storeLoss(within, { known: verdict.isNew ? null : (known ?? null), lostFrom: verdict.from, reason, nonces });
+    const lostFrom = verdict.isNew && known ? unadopted(lossOf(known), verdict.from) : verdict.from;
+    const proven = await storeLoss(within, { known: verdict.isNew ? null : (known ?? null), lostFrom, reason, nonces });
     await within({ asked: sql.END_REVIEW, values: { review, now: clock.now(), loss: proven.id } });
   }
 
@@ -181,6 +182,12 @@ const lossOf = ({ id, detected_at, lost_from, reason, wallet_nonces, adopted_at 
   walletNonces: wallet_nonces,
   adoptedAt: adopted_at === null ? null : Number(adopted_at),
 });
+
+/** A loss that waits for the operator goes on waiting when another follows. */
+function unadopted(before: CommitLoss, from: number): number | null {
+  if (!awaitsOperator(before)) return from;
+  return before.lostFrom === null ? null : Math.min(before.lostFrom, from);
+}
 
 function mergeNonces(all: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const highest: Record<string, number> = {};

@@ -100,6 +100,22 @@ describe('a database that forgets', () => {
     const { rows } = await first.db.raw<{ rows: unknown[] }>('select id from commit_losses');
     expect(rows).toHaveLength(1);
   });
+
+  it('waits for the operator though a short one follows', async () => {
+    const store = await open();
+    await store.continuity.prove({ reason: 'a test', at: Date.now() });
+    await server.copy();
+    await eventually(
+      () => queue(store).catch(() => null),
+      (job) => job !== null,
+    );
+    await server.goBack();
+    const loss = await eventually(
+      () => store.continuity.lastLoss(),
+      (last) => last !== null && last.reason !== 'a test',
+    );
+    expect(loss).toMatchObject({ lostFrom: null, adoptedAt: null });
+  });
 });
 
 describe('a switchover that loses nothing', () => {
@@ -110,8 +126,12 @@ describe('a switchover that loses nothing', () => {
     timeline = '00000002';
     await server.cut();
     await eventually(
-      () => store.db('deployment').first<{ server_timeline: string }>('server_timeline'),
-      (row) => row.server_timeline === timeline,
+      () =>
+        store
+          .db('deployment')
+          .first<{ server_timeline: string }>('server_timeline')
+          .catch(() => null),
+      (row) => row?.server_timeline === timeline,
     );
     await store.continuity.known();
     expect([store.continuity.lastLoss(), store.continuity.doubt()]).toEqual([null, null]);
