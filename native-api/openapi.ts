@@ -251,6 +251,7 @@ const DESCRIPTION =
   'by API key, or by a signature of primary type `wsAuth` over method `WS`, path `/v1/{chain}/ws` and the empty body. Their `cursor` is that of the account journal; ' +
   'subscribing to orders or fills with `after` goes on from there without a snapshot. Whatever a client says answers the heartbeat; after two unanswered ones the line is closed with 1001. ' +
   'A service that ends closes with 1012: come back, with the cursor, to the same address. ' +
+  'After the database lost commits, lines that follow orders or fills are closed with 4001, and a cursor of what was lost is refused with `details.cursorLost`. ' +
   'A line that cannot keep up is closed with 1013: prices, book and candles are merged for it first, orders and fills never.';
 
 const printAll = (schemas: Readonly<Record<string, z.ZodType>>, print: (schema: z.ZodType) => JsonSchema): JsonSchema =>

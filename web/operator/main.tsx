@@ -3,6 +3,7 @@ import { useMemo } from 'preact/hooks';
 import type { Problem } from '../api/request.js';
 import { mountPage, type PageContext } from '../ui/shell.js';
 import { keepInTab, keptInTab } from '../ui/tab-storage.js';
+import { Adoptions } from './adoptions.js';
 import { Deliveries, PastAlerts } from './deliveries.js';
 import { Gas } from './gas.js';
 import { History } from './history.js';
@@ -71,6 +72,7 @@ function Opened({ firstChain, isReal, onForget }: OpenedProps) {
         </button>
       </div>
       <OpenAlerts alerts={alerts} />
+      <Adoptions />
       <Wallets
         status={status}
         chosen={chosen}

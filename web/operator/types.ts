@@ -32,6 +32,13 @@ export interface Alerts {
   readonly dead: readonly Delivery[];
 }
 
+/** What waits for `relayer adopt`. */
+export interface Adoptions {
+  readonly doubt: string | null;
+  readonly loss: { readonly text: string; readonly awaitsOperator: boolean } | null;
+  readonly wallets: readonly { readonly chain: string; readonly wallet: string; readonly reason: string; readonly command: string }[];
+}
+
 export type Mode = 'running' | 'draining' | 'paused';
 
 export interface Wallet {
