@@ -10,6 +10,7 @@ import {
   type RateNumbers,
   type SocketRoute,
 } from '../../core/stream/connection.js';
+import { onNewLoss } from '../../core/stream/journal-stream.js';
 import { createOutbox, type OutboxLimits } from '../../core/stream/outbox.js';
 import { createScale } from '../info/info-weights.js';
 import { errorText, PONG, readFrame, type ClientFrame } from './frames.js';
@@ -113,8 +114,14 @@ function openSession({ gateway, feeds, line, peer, limits, info, exchange }: Ses
     say(errorText('Too many websocket messages.'));
   };
 
+  /** What it was sent of an account may never have happened: clients connect again, and get snapshots. */
+  const stopLosses = onNewLoss(gateway, () => {
+    if (subscriptions.hasAccount()) hangUp('lost', 'The service lost commits of its database');
+  });
+
   function end(): void {
     isOver = true;
+    stopLosses();
     stopWatching();
     subscriptions.clear();
     outbox.end();

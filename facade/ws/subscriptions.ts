@@ -43,6 +43,8 @@ type Method = 'subscribe' | 'unsubscribe';
 export interface Subscriptions {
   /** Processed in order, each answered before the next one begins. */
   change(method: Method, asked: Asked): void;
+  /** Whether one of them follows an account. */
+  hasAccount(): boolean;
   clear(): void;
 }
 
@@ -129,6 +131,7 @@ export function createSubscriptions(options: SubscriptionsOptions): Subscription
         .catch((error: unknown) => refuse(method, asked, error))
         .catch(fail);
     },
+    hasAccount: () => [...held.values()].some(({ user }) => user !== null),
     clear() {
       isOver = true;
       for (const { stop } of held.values()) stop();

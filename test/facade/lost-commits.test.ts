@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { Wallet } from 'ethers';
+import { WebSocket } from 'ws';
 import { venueOf, type Venue } from '../../core/gateway.js';
 import { runCommand } from '../../relayer/command.js';
 import { createTestDatabase } from '../harness/database/test-database.js';
@@ -24,8 +26,10 @@ let server: TakeBack;
 /** Approved before everything that is lost. */
 let known: FacadeTrader;
 const native = new Wallet(Wallet.createRandom().privateKey);
-/** Subscribed to orders before the loss. */
+/** Subscribed to orders and fills before the loss. */
 let client: SocketClient;
+let facadeSocket: WebSocket;
+let facadeClosed: Promise<number>;
 
 const now = (): number => sandbox.clock.now();
 let last = 0;
@@ -98,6 +102,11 @@ describe('after a loss of a few seconds', () => {
       { op: 'subscribe', channel: 'orders' },
       ({ channel, snapshot, cursor }) => channel === 'orders' && snapshot === true && cursor === 2,
     );
+    facadeSocket = new WebSocket(`${sandbox.url.replace('http', 'ws')}/hl/${FACADE_CHAIN}/ws`);
+    await once(facadeSocket, 'open');
+    facadeSocket.send(JSON.stringify({ method: 'subscribe', subscription: { type: 'userFills', user: known.address } }));
+    await once(facadeSocket, 'message');
+    facadeClosed = new Promise((resolve) => facadeSocket.on('close', resolve));
     await server.goBack();
     await eventually(
       () => sandbox.gateway.store.continuity.lastLoss(),
@@ -145,7 +154,7 @@ describe('after a loss of a few seconds', () => {
 
 describe('a cursor of what was lost', () => {
   it('says on both sides of the API that it is, and where entries that are left go on', async () => {
-    await expect(client.closed).resolves.toBe(4001);
+    await expect(Promise.all([client.closed, facadeClosed])).resolves.toEqual([4001, 4001]);
     await expect(read(native, now(), 'events?after=1')).resolves.toMatchObject({ status: 200, body: { data: [] } });
     const lost = { code: 'VALIDATION_ERROR', details: { cursorLost: true, resumeAfter: 1 } };
     await expect(read(native, now(), 'events?after=2')).resolves.toMatchObject({ status: 400, body: lost });

@@ -30,6 +30,7 @@ async function approve(
   const feed = { config: () => ({ collaterals: [] }) };
   const venue = { definition: chainBySlug('base'), relayer, chain, clock, feed } as unknown as Venue;
   const store = {
+    continuity: { lastLoss: () => null },
     rules: { accessOf: () => Promise.resolve('may') },
     access: {
       listAgents: (_chain: string, of: Address) => Promise.resolve(traders.includes(of) ? [{}] : []),

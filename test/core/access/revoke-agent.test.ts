@@ -37,7 +37,11 @@ function createDeployment({ revoked = {}, others = [], delegate = null, isSigned
     delegateOf: () => Promise.resolve(delegate),
   };
   const clock = createManualClock();
-  const gateway = { serviceName: 'Service', access: { verdicts }, store: { access } } as unknown as Gateway;
+  const gateway = {
+    serviceName: 'Service',
+    access: { verdicts },
+    store: { access, continuity: { lastLoss: () => null } },
+  } as unknown as Gateway;
   const feed = { config: () => ({ pairs: [], collaterals: [] }) };
   const venue = { definition, chain, clock, feed, relayer: null } as unknown as Venue;
   const signed = { trader: TRADER, agent: AGENT, timestamp: clock.now(), signature: '0x01' } as const;
