@@ -9,7 +9,7 @@ import type { LaneOptions } from './lane-options.js';
 import { compareWithChain, isUncompared, stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
-import { CheckError, HeldError, NO_OP_GAS, type Signer } from './signer.js';
+import { CheckError, NO_OP_GAS, requireNotHeld, type Signer } from './signer.js';
 
 export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
   readonly signer: Pick<Signer, 'address'>;
@@ -21,9 +21,8 @@ export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
   readonly inFlight: InFlightJobs;
   readonly budget: Pick<DailyBudget, 'refresh'>;
   readonly held: () => string | null;
-  /** At the first check: throws where transactions that are not stored prove that commits were lost. */
+  /** At the first check. Throws where transactions that are not stored prove that commits were lost. */
   readonly judgeForeign: (pending: number) => Promise<void>;
-  /** Whether the lease is still held. */
   readonly isOurs: () => boolean;
   readonly paceMs: number;
 }
@@ -154,8 +153,7 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const { strangers, isDoubted } = await count.hear(counted, withNonce.at(-1)?.nonce ?? -1);
     if (strangers > 0 && !hasBegun) await judgeForeign(counted.pending);
     // An older database would take what was sent from here for foreign transactions.
-    const reason = held();
-    if (reason !== null) throw new HeldError(reason);
+    requireNotHeld(held);
     if (isDoubted) return `its node counts ${strangers} transactions of its wallet that were not sent from here`;
     // Before the count is believed: if this fails, the next check does it again.
     if (strangers > 0) {

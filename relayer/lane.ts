@@ -11,7 +11,7 @@ import { createLostCommits } from './lost-commits.js';
 import { isUncompared } from './foreign-transactions.js';
 import { createMutex } from './mutex.js';
 import { createJobCheck } from './job-check.js';
-import { createSigner, HeldError } from './signer.js';
+import { createSigner, HeldError, requireNotHeld } from './signer.js';
 
 export interface Lane {
   /** Called when there is a new job. */
@@ -198,8 +198,7 @@ export function createLane({ wallet, ...options }: LaneOptions): Lane {
     let withNonce: RelayJob[] = [];
     try {
       withNonce = await nonceMutex(() => {
-        const reason = held();
-        if (reason !== null) throw new HeldError(reason);
+        requireNotHeld(held);
         return store.assignNonces(slug, address, passed, reconciler.minNonce());
       });
       return withNonce;

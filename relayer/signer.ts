@@ -28,6 +28,11 @@ export const NO_OP_GAS = 100_000n;
 /** Nothing is signed while it is not known whether the database lost commits, or what they were. */
 export class HeldError extends CheckError {}
 
+export function requireNotHeld(held: () => string | null): void {
+  const reason = held();
+  if (reason !== null) throw new HeldError(reason);
+}
+
 interface SignerOptions {
   readonly wallet: Wallet;
   readonly definition: Pick<ChainDefinition, 'chainId' | 'diamond'>;
@@ -49,8 +54,7 @@ export function createSigner({ wallet, definition, settings, check, held = () =>
     const { maxFeePerGas, maxPriorityFeePerGas, nonce } = transaction;
     if (maxFeePerGas > settings.maxFeePerGas || maxPriorityFeePerGas > maxFeePerGas)
       throw new RangeError(`a fee of ${maxFeePerGas} is above the cap`);
-    const reason = held();
-    if (reason !== null) throw new HeldError(reason);
+    requireNotHeld(held);
     if (!Number.isSafeInteger(nonce) || nonce < 0) throw new RangeError(`${nonce} is no nonce`);
     return wallet.sign({ chainId, ...transaction });
   }
