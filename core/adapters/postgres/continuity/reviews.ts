@@ -40,6 +40,8 @@ const REVIEW_LOCK = 'diamond-gateway continuity';
 export function createReviews({ db, replica, memory, clock }: ReviewParts): Reviews {
   async function findMissing(): Promise<MemoryReport['missing']> {
     const { actions, signerNonces, jobs, entries } = memory.newest();
+    // Before the question: what is acknowledged while it is under way may be missing from its answer.
+    const acknowledged = memory.counter();
     const [row] = await ask<MissingRow>(db, sql.FIND_MISSING, {
       replica,
       ...{
@@ -59,7 +61,7 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       },
     });
     const counter = row?.counter ?? 0n;
-    const counted = counter < memory.counter() ? memory.countedAfter(counter) : null;
+    const counted = counter < acknowledged ? memory.countedAfter(counter) : null;
     const from = [row?.missing_from ?? null, counted].flatMap((at) => (at === null ? [] : [Number(at)]));
     const to = [row?.missing_to ?? null, counted].flatMap((at) => (at === null ? [] : [Number(at)]));
     return from.length === 0 ? null : { from: Math.min(...from), to: Math.max(...to) };
