@@ -27,16 +27,17 @@ export function guardWrites<Given extends Guarded>(
     for (const name of names) {
       const method = methods[name] as (...given: readonly unknown[]) => Promise<unknown>;
       wrapped[name] = (...given: readonly unknown[]): Promise<unknown> =>
-        continuity.doubt() === null ? method(...given) : afterDoubt(check, given).then(() => method(...given));
+        isCertain() ? method(...given) : afterDoubt(check, given).then(() => method(...given));
     }
     return { ...methods, ...wrapped };
   };
 
+  const isCertain = (): boolean => continuity.doubt() === null && continuity.lastLoss() === null;
   async function afterDoubt(check: Check, given: readonly unknown[]): Promise<void> {
     await untilContinuityKnown(continuity, clock);
     check(given);
   }
-  /** What waited here was compared with the losses that were known before. */
+  /** Again, because what waited here was compared with the losses that were known before. */
   const signed =
     (api: SigningApi, field: 'nonce' | 'timestamp'): Check =>
     ([first]) => {
@@ -88,6 +89,16 @@ export function guardWrites<Given extends Guarded>(
           return verdict;
         },
         keep: async (action) => kept(await signers.keep(action)),
+        async approve(approval) {
+          const outcome = await signers.approve(approval);
+          if (outcome.kind === 'done') memory.signerNonce(approval.registration.trader, approval.nonce, clock.now());
+          return outcome;
+        },
+        async remove(removal) {
+          const verdict = await signers.remove(removal);
+          if (verdict.kind === 'taken') memory.signerNonce(removal.trader, removal.nonce, clock.now());
+          return verdict;
+        },
       } satisfies typeof signers,
       WAITING.signers,
       signed('facade', 'nonce'),

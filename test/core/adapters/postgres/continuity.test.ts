@@ -1,4 +1,5 @@
 import { createStore, type KnexStore, type StoreOptions } from '../../../../core/adapters/postgres/create-store.js';
+import { GatewayError } from '../../../../core/errors.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Address } from '../../../../core/types.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -30,6 +31,11 @@ async function open(options: Partial<StoreOptions> = {}): Promise<KnexStore> {
   // Its heartbeats compare positions from now on.
   await store.tracking.lease(CHAIN);
   await store.continuity.known();
+  // A review waits only for replicas that have written their counters.
+  await eventually(
+    () => store.db('replica_counters').pluck<string[]>('replica'),
+    (replicas) => replicas.length === stores.length,
+  );
   return store;
 }
 
@@ -81,6 +87,22 @@ describe('a database that forgets', () => {
       (job) => job !== null,
     );
     expect(next?.id).toBeGreaterThan((given?.id ?? 0n) + 2n ** 31n);
+  });
+
+  it('takes no signed request again that was taken in the time that was lost', async () => {
+    const [first, second] = [await open(), await open()];
+    await server.copy();
+    const removal = { chain: CHAIN, trader: TRADER, name: 'bot', nonce: BigInt(Date.now()), at: Date.now() } as const;
+    await eventually(
+      () => first.signers.remove(removal).catch(() => null),
+      (verdict) => verdict?.kind === 'taken',
+    );
+    await server.goBack();
+    const refused = await eventually(
+      () => second.signers.remove(removal).catch((error: unknown) => error),
+      (answer) => !(answer instanceof GatewayError) || 'retryAfterSeconds' in (answer as GatewayError).details,
+    );
+    expect(refused).toMatchObject({ code: 'NOT_READY', details: { retryAfterSeconds: expect.any(Number) } });
   });
 
   it('is one loss, whichever replicas report it, and is adopted once for all', async () => {
