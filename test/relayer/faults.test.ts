@@ -5,7 +5,7 @@ import { reorgAway } from '../harness/diamond/reorg-away.js';
 import { eventually, eventuallyOn } from '../harness/time/eventually.js';
 import { createStore, type StoreOptions } from '../../core/adapters/postgres/create-store.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
-import { walletKey } from '../../core/ports/stores/continuity.js';
+import { FACADE_FLOOR_MS, walletKey } from '../../core/ports/stores/continuity.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { copyTestDatabase, createTestDatabase, cutConnections, goBackTo } from '../harness/database/test-database.js';
 import { relayBench, requestOf } from '../harness/relayer/relayer-bench.js';
@@ -241,7 +241,10 @@ describe('a database that was put back to before its orders were sent', () => {
     await expectRelayInvariants(own, { slug: SLUG, store: store.relay });
     const { total } = await store.gas.costs({ chain: SLUG, by: 'wallet', from: 0, to: 100_000, limit: 1 });
     expect(total.costWei).toBe(own.balance - (await after.client.getBalance({ address: after.wallet })));
-    await bot.sendTo(after, orderAction(rest('47000')));
+    const { continuity } = after.gateway.store;
+    await continuity.adopt(continuity.lastLoss()?.id ?? 0n, sandbox.clock.now());
+    // A nonce that no request had before the loss.
+    await bot.sendTo(after, orderAction(rest('47000')), { nonce: sandbox.clock.now() + 2 * FACADE_FLOOR_MS });
     await areOnChain(5);
     await expectRelayInvariants(own, { slug: SLUG, store: store.relay });
     expect(await after.client.getTransactionCount({ address: after.wallet })).toBe(5);

@@ -14,7 +14,7 @@ import { createFaultProxy, type FaultProxy } from '../../../sandbox/fault-proxy.
 import { newTrader, type ChainTrader } from '../traders/chain-trader.js';
 import { createTestDatabase, type TestDatabase } from '../database/test-database.js';
 import { eventually } from '../time/eventually.js';
-import { approveAgent, postExchange, signL1 } from '../hyperliquid/exchange.js';
+import { approveAgent, postExchange, signL1, type L1Options } from '../hyperliquid/exchange.js';
 import { createRecordedLog, type RecordedLog } from '../checks/recorded-log.js';
 import type { TestVenue } from './own-venue.js';
 
@@ -40,7 +40,7 @@ export interface RelayedBot {
   readonly trader: ChainTrader;
   send(action: Record<string, unknown>): Promise<unknown>;
   /** To another gateway that knows its agent. */
-  sendTo(other: Pick<RelayerGateway, 'url'>, action: Record<string, unknown>): Promise<unknown>;
+  sendTo(other: Pick<RelayerGateway, 'url'>, action: Record<string, unknown>, options?: L1Options): Promise<unknown>;
 }
 
 export interface RelayerGatewayOptions {
@@ -104,7 +104,8 @@ export async function startRelayerGateway(sandbox: TestVenue, options: RelayerGa
       const agent = new Wallet(generatePrivateKey());
       const approval = await approveAgent(new Wallet(trader.privateKey), agent.address, null, { network: 'Testnet' });
       expect(await postExchange(url, slug, approval)).toMatchObject({ body: { status: 'ok' } });
-      const sendTo: RelayedBot['sendTo'] = async (other, action) => (await postExchange(other.url, slug, await signL1(agent, action))).body;
+      const sendTo: RelayedBot['sendTo'] = async (other, action, options) =>
+        (await postExchange(other.url, slug, await signL1(agent, action, options))).body;
       return { trader, send: (action) => sendTo({ url }, action), sendTo };
     },
     releaseLane: async () => held?.release(),
