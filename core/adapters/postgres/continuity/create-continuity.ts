@@ -44,8 +44,13 @@ const COUNT_MS = 1_000;
 const IDLE_MS = 4_000;
 /** Counters of processes that ended are removed after this. */
 const COUNTER_KEPT_MS = 86_400_000;
+/** How long the end waits for what is under way. */
+const STOP_MS = 1_000;
 /** Until a review that failed is tried again. */
-const AGAIN_MS = 100;
+const AGAIN_MS = 250;
+
+/** An older database may give the id of a loss again. */
+const NEWS = ['id', 'detectedAt', 'adoptedAt', 'lostFrom'] as const;
 
 export function createContinuity({ replica, memory, clock, log, identity = (read) => read }: ContinuityParts): Continuity {
   let pool: Knex | null = null;
@@ -112,6 +117,7 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   }
 
   async function untilReviewed(): Promise<void> {
+    let hasFailed = false;
     while (suspicion !== null && !stopping.signal.aborted) {
       const judged: Suspicion = suspicion;
       try {
@@ -119,7 +125,9 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
         // Another reason may have come up meanwhile.
         if (suspicion === judged) suspicion = null;
       } catch (error) {
-        log.warn('store.continuity-unknown', { error });
+        // As long as the database is away each try fails.
+        if (!hasFailed) log.warn('store.continuity-unknown', { error });
+        hasFailed = true;
         await clock.sleep(AGAIN_MS, stopping.signal);
       }
     }
@@ -154,7 +162,7 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
 
   async function readLoss(): Promise<void> {
     const found = await shared().lastLoss();
-    const isNews = found !== null && (found.id !== loss?.id || found.adoptedAt !== loss.adoptedAt || found.lostFrom !== loss.lostFrom);
+    const isNews = found !== null && (loss === null || NEWS.some((field) => found[field] !== loss?.[field]));
     const isFirst = !isLossRead;
     [loss, isLossRead] = [found, true];
     if (!isNews) return;
@@ -201,10 +209,12 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
     async stop() {
       stopping.abort();
       stopCounting();
-      await Promise.all([reviewing, counting]);
-      // No review waits for a process that ended.
-      await ask(database(), sql.END_COUNTER, { replica }).catch(() => undefined);
       waiting.splice(0).forEach((resolve) => resolve());
+      // A database that is away must not delay the end. No review waits for a process that ended.
+      const last = Promise.all([reviewing, counting]).then(() => ask(database(), sql.END_COUNTER, { replica }));
+      const ended = new AbortController();
+      await Promise.race([last.catch(() => undefined), clock.sleep(STOP_MS, ended.signal)]);
+      ended.abort();
     },
     doubt() {
       if (suspicion !== null) return `it is being checked whether the database lost commits, because ${suspicion.reason}`;
