@@ -43,13 +43,14 @@ beforeEach(async () => {
       return readsFail ? Promise.reject(readsFail) : Promise.resolve(stored);
     },
   };
+  const continuity = { doubt: () => null, lastLoss: () => null, notes: () => [] };
   alerts = [];
   const noted = (what: string) => (): Promise<void> => {
     alerts.push(what);
     return Promise.resolve();
   };
   gateway = {
-    ...{ bus, clock, store: { tracking, ping: () => Promise.resolve() }, venues: new Map([['base', venue]]) },
+    ...{ bus, clock, store: { tracking, continuity, ping: () => Promise.resolve() }, venues: new Map([['base', venue]]) },
     ...{ stopping: new AbortController().signal, alerts: { raiseAlert: noted('raised'), recoverAlert: noted('recovered') } },
   } as unknown as Gateway;
   stop = followChain(gateway, venue, { startBlock: null });
