@@ -77,7 +77,8 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
     return pool;
   };
   const shared = (): Reviews => createReviews({ db: database(), replica, memory, clock });
-  const isKnown = (): boolean => suspicion === null && isLossRead;
+  /** Other replicas wait for the report of one that has counted. */
+  const isKnown = (): boolean => suspicion === null && isLossRead && countedAt > Number.NEGATIVE_INFINITY;
 
   function asked(): (column: unknown) => void {
     const before = seen === null ? null : { position: seen, counter: memory.counter(), review, loss: loss?.id ?? 0n };
@@ -161,6 +162,7 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
     const now = readPosition(rows[0]?.position, identity);
     if (now === null) return;
     seen = now;
+    alive = aliveIn(now);
     await ask(database(), sql.KEEP_SERVER, { system: now.system, timeline: now.timeline });
   }
 
@@ -223,7 +225,7 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
     },
     doubt() {
       if (suspicion !== null) return `it is being checked whether the database lost commits, because ${suspicion.reason}`;
-      return isLossRead ? null : 'it is not known yet whether the database lost commits';
+      return isKnown() ? null : 'it is not known yet whether the database lost commits';
     },
     known: () => (isKnown() || stopping.signal.aborted ? Promise.resolve() : new Promise((resolve) => waiting.push(resolve))),
     lastLoss: () => loss,
