@@ -4,7 +4,6 @@ import pg from 'pg';
 import { DEFAULT_LIMITS, sslModeOf, type DatabaseLimits } from '../../config/database.js';
 import type { Logger } from '../../ports/log.js';
 import type { PositionWatch } from './continuity/create-continuity.js';
-import { requireUnsuspected } from './continuity/guarded-calls.js';
 import { redactText } from '../../observability/redact.js';
 
 export interface DatabaseOptions {
@@ -104,8 +103,6 @@ export function reachDatabase({ log, poolSize = 10, position, ...reach }: Databa
     compileSqlOnError: false, // values would end up in error messages and logs
   });
 
-  checkWhenLent(db.client as LendingPool);
-
   function prepare(pooled: Watched, done: (error: unknown, pooled: Watched) => void): void {
     const { limits = DEFAULT_LIMITS } = reach;
     watch(pooled);
@@ -133,26 +130,6 @@ export function reachDatabase({ log, poolSize = 10, position, ...reach }: Databa
   }
 
   return { db, createClient };
-}
-
-/** The pool below Knex, which transactions and single statements use alike. */
-interface LendingPool {
-  acquireConnection(): Promise<pg.Client>;
-  releaseConnection(connection: pg.Client): Promise<void>;
-}
-
-function checkWhenLent(pool: LendingPool): void {
-  const acquire = pool.acquireConnection.bind(pool);
-  pool.acquireConnection = async () => {
-    const connection = await acquire();
-    try {
-      requireUnsuspected();
-    } catch (error) {
-      await pool.releaseConnection(connection);
-      throw error;
-    }
-    return connection;
-  };
 }
 
 export const connectDatabase = (options: DatabaseOptions): Knex => reachDatabase(options).db;

@@ -34,8 +34,6 @@ export interface ContinuityParts {
 
 export interface Continuity extends ContinuityStore {
   readonly watch: PositionWatch;
-  /** How often something was suspected so far. */
-  suspicions(): number;
   /** Begins to count and to review, on this pool. */
   start(db: Knex): void;
   stop(): Promise<void>;
@@ -59,7 +57,6 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   let seen: DatabasePosition | null = null;
   let review = 0n;
   let suspicion: Suspicion | null = null;
-  let suspicions = 0;
   let loss: CommitLoss | null = null;
   let isLossRead = false;
   /** The replicas that were alive at the last heartbeat. */
@@ -111,7 +108,6 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   function suspect(found: Suspicion): void {
     if (stopping.signal.aborted || (suspicion !== null && (found.joins || !suspicion.joins))) return;
     suspicion = found;
-    suspicions += 1;
     log.info('store.continuity-review', { reason: found.reason });
     beginReview();
   }
@@ -204,7 +200,6 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
 
   return {
     watch: { column: sql.positionColumn(replica), asked, cut: () => suspect({ reason: 'its connections were cut', joins: false }) },
-    suspicions: () => suspicions,
     start(db) {
       pool = db;
       void ask(db, sql.SWEEP_COUNTERS, { before: clock.now() - COUNTER_KEPT_MS }).catch(() => undefined);

@@ -1,10 +1,9 @@
 import { refuseRepeat, untilContinuityKnown, type SigningApi } from '../../../access/after-loss.js';
 import type { Clock } from '../../../ports/clock.js';
+import type { ContinuityStore } from '../../../ports/stores/continuity.js';
 import type { RelayJob } from '../../../ports/stores/relay.js';
 import type { KeptAction } from '../../../ports/stores/signers.js';
 import type { Store } from '../../../ports/store.js';
-import type { Continuity } from './create-continuity.js';
-import { runGuarded } from './guarded-calls.js';
 import type { ReplicaMemory } from './replica-memory.js';
 
 type Guarded = Pick<Store, 'orders' | 'relay' | 'signers' | 'access' | 'tracking' | 'journal'>;
@@ -21,28 +20,18 @@ const WAITING = {
 /** The stores, with what the database acknowledges remembered. */
 export function guardWrites<Given extends Guarded>(
   store: Given,
-  {
-    continuity,
-    memory,
-    clock,
-  }: {
-    readonly continuity: Pick<Continuity, 'doubt' | 'known' | 'lastLoss' | 'suspicions'>;
-    readonly memory: ReplicaMemory;
-    readonly clock: Clock;
-  },
+  { continuity, memory, clock }: { readonly continuity: ContinuityStore; readonly memory: ReplicaMemory; readonly clock: Clock },
 ): Given {
   const waiting = <Methods extends object>(methods: Methods, names: readonly (keyof Methods)[], check: Check = unchecked): Methods => {
     const wrapped: Partial<Record<keyof Methods, unknown>> = {};
     for (const name of names) {
       const method = methods[name] as (...given: readonly unknown[]) => Promise<unknown>;
       wrapped[name] = (...given: readonly unknown[]): Promise<unknown> =>
-        isCertain() ? run(method, given) : afterDoubt(check, given).then(() => run(method, given));
+        isCertain() ? method(...given) : afterDoubt(check, given).then(() => method(...given));
     }
     return { ...methods, ...wrapped };
   };
 
-  const run = (method: (...given: readonly unknown[]) => Promise<unknown>, given: readonly unknown[]): Promise<unknown> =>
-    runGuarded(continuity.suspicions, () => method(...given));
   const isCertain = (): boolean => continuity.doubt() === null && continuity.lastLoss() === null;
   async function afterDoubt(check: Check, given: readonly unknown[]): Promise<void> {
     await untilContinuityKnown(continuity, clock);
