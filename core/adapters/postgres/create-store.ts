@@ -108,7 +108,7 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, s
   };
   return {
     ...queries,
-    ...guardWrites(stores, { continuity, memory, clock }),
+    ...guardWrites(stores, { continuity, memory, clock, ping: queries.ping }),
     continuity,
     db,
     transaction: transaction as KnexStore['transaction'],
