@@ -1,4 +1,3 @@
-import type { WalletAdoption } from './ports/wallet-adoption.js';
 import type { RequestAccess } from './access/request-access.js';
 import { createBus, type Bus } from './stream/bus.js';
 import type { ChainDefinition, ChainSlug } from './chains/chains.js';
@@ -9,7 +8,7 @@ import type { JournalEntry } from './ports/stores/journal.js';
 import type { CandleRecorder } from './markets/candle-recorder.js';
 import type { OrderSettings, Referrers } from './trading/order-variables.js';
 import type { Alerts } from './observability/alerts/alerts.js';
-import type { Relayer } from './ports/relayer.js';
+import type { Relayer, WalletAdoption } from './ports/relayer.js';
 import type { MetricsBook } from './observability/metrics.js';
 import type { RequestScopes } from './observability/tracing.js';
 import type { NoticeSource } from './ports/stores/notifications.js';

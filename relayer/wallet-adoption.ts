@@ -2,18 +2,19 @@ import type { ChainSlug } from '../core/chains/chains.js';
 import { adoptCommand } from '../core/observability/lost-commits.js';
 import { within, type Clock } from '../core/ports/clock.js';
 import type { Logger } from '../core/ports/log.js';
-import type { RelayNode } from '../core/ports/relayer.js';
+import type { RelayNode, SentHistory, WaitingWallet, WalletAdoption } from '../core/ports/relayer.js';
 import type { RelayStore } from '../core/ports/stores/relay.js';
-import type { WaitingWallet, WalletAdoption } from '../core/ports/wallet-adoption.js';
 import type { Address } from '../core/types.js';
+import { findTransactions, SEARCH_LIMITS } from './find-transactions.js';
+import { isTradingCall } from './match-transactions.js';
 
 export interface WalletAdoptionOptions {
   readonly slug: ChainSlug;
   readonly wallets: readonly Address[];
   readonly store: Pick<RelayStore, 'knownLanes' | 'beginLane'>;
   readonly node: Pick<RelayNode, 'account'>;
-  /** Whether the wallet ever called the Diamond's trading functions; null if that cannot be found out. */
-  readonly hasTraded: (wallet: Address) => Promise<boolean | null>;
+  readonly history: Pick<SentHistory, 'head' | 'countAt' | 'ofWallet' | 'inBlocks'>;
+  readonly diamond: Address;
   /** In a sandbox every wallet is: its chain may be older than its database. */
   readonly adoptsAll: boolean;
   readonly clock: Clock;
@@ -26,7 +27,7 @@ const FIRST_MS = 5_000;
 
 /** A wallet is used if the database has sent for it or for others, or if it has never traded. */
 export function createWalletAdoption(options: WalletAdoptionOptions): WalletAdoption {
-  const { slug, wallets, store, node, hasTraded, adoptsAll, clock, log } = options;
+  const { slug, wallets, store, node, adoptsAll, clock, log } = options;
   /** Null before the first answer of the database. */
   let waiting: readonly WaitingWallet[] | null = adoptsAll ? [] : null;
   let checking: Promise<void> | null = null;
@@ -60,7 +61,7 @@ export function createWalletAdoption(options: WalletAdoptionOptions): WalletAdop
   async function doubtOf(wallet: Address): Promise<string | null> {
     try {
       const { nonce } = await node.account(wallet);
-      const traded = nonce === 0 ? false : await hasTraded(wallet);
+      const traded = nonce === 0 ? false : await hasTraded(options, wallet, nonce);
       if (traded === null) return `it has sent ${nonce} transactions, of which it is not known whether they were orders`;
       return traded ? `it has sent ${nonce} transactions, orders among them` : null;
     } catch (error) {
@@ -94,4 +95,20 @@ export function createWalletAdoption(options: WalletAdoptionOptions): WalletAdop
       };
     },
   };
+}
+
+/** Of a wallet that sends orders nearly every transaction is one. */
+const NEWEST = 20;
+
+/** Whether one of the newest transactions of the wallet is an order; null if that cannot be found out, as without the state of earlier blocks. */
+export async function hasTraded(
+  { history, diamond }: Pick<WalletAdoptionOptions, 'history' | 'diamond'>,
+  wallet: Address,
+  count: number,
+): Promise<boolean | null> {
+  const nonces = Array.from({ length: Math.min(count, NEWEST) }, (_, at) => count - 1 - at);
+  const search = { wallet, nonces, after: 0n, head: await history.head(), indexed: [] };
+  const { transactions, unexplained } = await findTransactions(history, search, { ...SEARCH_LIMITS, blocks: 0 });
+  if (transactions.some((sent) => isTradingCall(sent, { wallet, diamond }))) return true;
+  return unexplained.length > 0 || count > NEWEST ? null : false;
 }

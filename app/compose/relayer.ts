@@ -18,7 +18,7 @@ import { setClosingSlippages } from '../../facade/trade/background/set-closing-s
 import { LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
 import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
 import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
-import type { Relayer, RelayNode } from '../../core/ports/relayer.js';
+import type { Relayer, RelayNode, WalletAdoption } from '../../core/ports/relayer.js';
 import type { Tracer } from '../../core/observability/tracing.js';
 import type { OpeningFacts } from '../../facade/trade/opening-bounds.js';
 import { standingJobs } from '../../facade/trade/standing-jobs.js';
@@ -28,7 +28,6 @@ import type { RelayStore } from '../../core/ports/stores/relay.js';
 import { createRelayer, followOrders, type RunningRelayer } from '../../relayer/create-relayer.js';
 import { openWallets } from '../../relayer/open-wallets.js';
 import { createWalletAdoption, type WalletAdoptionOptions } from '../../relayer/wallet-adoption.js';
-import type { WalletAdoption } from '../../core/ports/wallet-adoption.js';
 import { createSigningGuard } from '../../relayer/policy.js';
 import type { Wallet } from '../../relayer/wallet.js';
 
@@ -133,12 +132,12 @@ function tracedParts(wallets: readonly Wallet[], store: RelayStore, node: RelayN
 const isRunning = (relayer: Relayer | null): relayer is RunningRelayer => relayer !== null && 'start' in relayer;
 
 export function adoptWallets({
-  slug,
+  chain: { slug, diamond },
   wallets,
   node,
   store,
   ...rest
-}: Pick<WalletAdoptionOptions, 'slug' | 'adoptsAll' | 'clock' | 'log'> & Pick<Parts, 'wallets' | 'node' | 'store'>): WalletAdoption {
+}: Pick<WalletAdoptionOptions, 'adoptsAll' | 'clock' | 'log'> & Pick<Parts, 'chain' | 'wallets' | 'node' | 'store'>): WalletAdoption {
   const addresses = wallets.map(({ address }) => address);
   return createWalletAdoption({
     ...rest,
@@ -146,7 +145,8 @@ export function adoptWallets({
     wallets: addresses,
     store: store.relay,
     node: node.relay,
-    hasTraded: (wallet) => node.hasTraded(wallet),
+    history: node.sent,
+    diamond,
   });
 }
 

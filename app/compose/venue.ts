@@ -46,7 +46,7 @@ export function createVenue(
   const node = createViemChain({ definition: chain, rpcUrls, nodePatienceMs, wsUrls, clock, log: own, tracer });
   const feed = createBackendFeed({ chain, node, endpoints: endpointsOf(hosts), clock, log, http: backends });
   const wallets = opened.get(chain.slug) ?? [];
-  const adoption = relayer && adoptWallets({ slug: chain.slug, wallets, node, store, adoptsAll: isSandbox, clock, log: own });
+  const adoption = relayer && adoptWallets({ chain, wallets, node, store, adoptsAll: isSandbox, clock, log: own });
   const composed =
     relayer &&
     composeRelayer(relayer, {

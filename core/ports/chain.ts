@@ -119,8 +119,6 @@ export interface Chain {
   /** The trader's trading delegate, null when none is set; the contract emits no event when it changes. */
   delegateOf(trader: Address): Promise<Address | null>;
   hasCode(address: Address): Promise<boolean>;
-  /** Whether the wallet called the Diamond's trading functions lately; null if that cannot be found out. */
-  hasTraded(wallet: Address): Promise<boolean | null>;
   /**
    * Validates a contract wallet's signature (ERC-1271; ERC-6492 before it is deployed). This runs the wallet's code, which may be hostile:
    * callers go through `core/access/wallet-verdicts.ts`, which limits how often.

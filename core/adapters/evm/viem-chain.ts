@@ -6,7 +6,6 @@ import type { Clock } from '../../ports/clock.js';
 import type { Tracer } from '../../observability/tracing.js';
 import { accountFacts, chainTrades, delegateOf, openOrders, openTrades, referrerOf, wallet, wholeAccount } from './account.js';
 import { createEndpoints, troubleOf } from './endpoints.js';
-import { hasTraded } from './has-traded.js';
 import { createRelayNode } from './relay-node.js';
 import { createSentHistory } from './sent-history.js';
 import { fitsGroupOi, fundsOf, openingTerms, pairOpenInterest, replay, simulate, updateFees } from './simulate.js';
@@ -45,7 +44,6 @@ export function createViemChain({ definition, rpcUrls, nodePatienceMs, wsUrls = 
   return {
     relay: createRelayNode(client),
     sent: createSentHistory({ client, endpoints, chainId, clock }),
-    hasTraded: (wallet) => hasTraded(client, definition.diamond, wallet),
     endpoints: () => endpoints.health(),
     traffic: () => endpoints.all.map(({ host, traffic, calls }) => ({ host, ...traffic, methods: calls.methods() })),
     views: (calls, block) => ask(() => views(calls, block)),
