@@ -46,9 +46,12 @@ const WAIT_AT_MOST_MS = 8_000;
 export async function untilContinuityKnown(continuity: Pick<ContinuityStore, 'doubt' | 'known'>, clock: Clock): Promise<void> {
   if (continuity.doubt() === null) return;
   const isKnown = await within(clock, WAIT_AT_MOST_MS, (signal) => Promise.race([continuity.known().then(() => true), aborted(signal)]));
-  if (!isKnown)
-    throw new GatewayError('NOT_READY', { reason: continuity.doubt() ?? 'it is being checked whether the database lost commits' });
+  if (!isKnown) throw suspected(continuity.doubt());
 }
+
+/** For a write that must not be stored before it is known whether commits were lost. */
+export const suspected = (reason: string | null = null): GatewayError =>
+  new GatewayError('NOT_READY', { reason: reason ?? 'it is being checked whether the database lost commits' });
 
 const aborted = (signal: AbortSignal): Promise<false> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(false), { once: true }));

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { DEFAULT_LIMITS, sslModeOf, type DatabaseLimits } from '../../config/database.js';
 import type { Logger } from '../../ports/log.js';
 import type { PositionWatch } from './continuity/create-continuity.js';
+import { suspected } from '../../access/after-loss.js';
 import { redactText } from '../../observability/redact.js';
 
 export interface DatabaseOptions {
@@ -103,6 +104,8 @@ export function reachDatabase({ log, poolSize = 10, position, ...reach }: Databa
     compileSqlOnError: false, // values would end up in error messages and logs
   });
 
+  if (position !== undefined) lendUnsuspected(db.client as LendingPool, position);
+
   function prepare(pooled: Watched, done: (error: unknown, pooled: Watched) => void): void {
     const { limits = DEFAULT_LIMITS } = reach;
     watch(pooled);
@@ -130,6 +133,24 @@ export function reachDatabase({ log, poolSize = 10, position, ...reach }: Databa
   }
 
   return { db, createClient };
+}
+
+/** The pool below Knex, which transactions and single statements use alike. */
+interface LendingPool {
+  acquireConnection(): Promise<pg.Client>;
+  releaseConnection(connection: pg.Client): Promise<void>;
+}
+
+/** A connection that is made for a write may be the first to reach another server: the write was judged before, and is refused. */
+function lendUnsuspected(pool: LendingPool, { suspicions }: PositionWatch): void {
+  const acquire = pool.acquireConnection.bind(pool);
+  pool.acquireConnection = async () => {
+    const before = suspicions();
+    const connection = await acquire();
+    if (suspicions() === before) return connection;
+    await pool.releaseConnection(connection);
+    throw suspected();
+  };
 }
 
 export const connectDatabase = (options: DatabaseOptions): Knex => reachDatabase(options).db;

@@ -59,7 +59,7 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, s
   const continuity = createContinuity({ replica: randomId(randomBytes), memory, clock, log: options.log, identity: serverIdentity });
   const { watch: position } = continuity;
   const { db, createClient } = reachDatabase({ ...options, position });
-  const batcher = createStatementBatcher(db, clock);
+  const batcher = createStatementBatcher(db, clock, position.suspicions);
   const journal = createJournalStore({
     db,
     createClient: () => createClient({ applicationName: 'diamond-gateway journal' }),
@@ -108,7 +108,7 @@ export function createStore({ clock = systemClock, randomBytes = systemRandom, s
   };
   return {
     ...queries,
-    ...guardWrites(stores, { continuity, memory, clock, ping: queries.ping }),
+    ...guardWrites(stores, { continuity, memory, clock }),
     continuity,
     db,
     transaction: transaction as KnexStore['transaction'],

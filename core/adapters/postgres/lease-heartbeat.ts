@@ -100,7 +100,7 @@ const beatOf = (position: string): string => `
     where case when pg_backend_pid() = $2::integer then pg_try_advisory_lock(hashtextextended(name, 0)) end
   ) as granted`;
 
-const UNWATCHED: PositionWatch = { column: 'null as position', asked: () => () => undefined, cut: () => undefined };
+const UNWATCHED: PositionWatch = { column: 'null as position', asked: () => () => undefined, cut: () => undefined, suspicions: () => 0 };
 
 export const hasEnded = (): Error => new Error('Connection terminated: no lease can be had on it.');
 

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { suspected } from '../../access/after-loss.js';
 import type { Clock } from '../../ports/clock.js';
 import { SILENCE_MS } from './connect-database.js';
 import { ask, askAll, askEach, plain, type Question, type Statement, type Values } from './statement.js';
@@ -27,6 +28,8 @@ interface PendingStatement {
   readonly company: Company;
   readonly resolve: (rows: unknown[]) => void;
   readonly fail: (error: unknown) => void;
+  /** How often commits had been suspected to be lost when it was asked. */
+  readonly suspicions: number;
 }
 
 const MAX_BATCH = 16;
@@ -49,14 +52,18 @@ const SET_TIMEOUTS = plain(`
 /** The commit may wait for other commits, so the short lock timeout must not apply to it. */
 const RESET_LOCK_TIMEOUT = plain(`select set_config('lock_timeout', current_setting('gateway.lock_timeout'), true)`);
 
-export function createStatementBatcher(db: Knex, clock: Clock): StatementBatcher {
+export function createStatementBatcher(db: Knex, clock: Clock, suspicions: () => number = () => 0): StatementBatcher {
   let waiting: PendingStatement[] = [];
   let isDraining = false;
 
   async function drain(): Promise<void> {
     while (waiting.length > 0) {
+      // What was judged before the last suspicion has to be judged again.
+      for (const { fail } of waiting.filter((each) => each.suspicions !== suspicions())) fail(suspected());
+      waiting = waiting.filter((each) => each.suspicions === suspicions());
       const group = waiting.slice(0, MAX_BATCH);
       waiting = waiting.slice(MAX_BATCH);
+      if (group.length === 0) break;
       const more = group.length > 1 ? clock.sleep(COLLECT_MS) : null;
       await Promise.all([atMost(clock, IN_FLIGHT_MS, runBatch(db, group.sort(inOrder))), more]);
     }
@@ -66,7 +73,13 @@ export function createStatementBatcher(db: Knex, clock: Clock): StatementBatcher
   return {
     ask: <Row>(asked: Statement, values: Values, company: Company) =>
       new Promise<Row[]>((resolve, fail) => {
-        waiting.push({ question: { asked, values }, company, resolve: resolve as (rows: unknown[]) => void, fail });
+        waiting.push({
+          question: { asked, values },
+          company,
+          resolve: resolve as (rows: unknown[]) => void,
+          fail,
+          suspicions: suspicions(),
+        });
         if (isDraining) return;
         isDraining = true;
         // Requests from the same read of the sockets have added their statements by then.

@@ -13,10 +13,15 @@ export const positionColumn = (replica: string): string => `(
     from public.deployment, public.server_position() as server
   ) as found) as position`;
 
-export const COUNT = statement(`
+export const BEGIN_COUNT = statement(`
   insert into replica_counters (replica, counter, written_at)
   values (cast(:replica as text), cast(:counter as bigint), cast(:now as bigint))
-  on conflict (replica) do update set counter = excluded.counter, written_at = excluded.written_at`);
+  on conflict (replica) do update set counter = excluded.counter, written_at = excluded.written_at returning counter`);
+
+/** Writes nothing where the last counter is missing. A higher one is that of a write without an answer. */
+export const COUNT = statement(`
+  update replica_counters set counter = cast(:counter as bigint), written_at = cast(:now as bigint)
+  where replica = cast(:replica as text) and counter >= cast(:before as bigint) returning counter`);
 
 export const END_COUNTER = statement('delete from replica_counters where replica = cast(:replica as text)');
 

@@ -18,8 +18,10 @@ export interface PositionWatch {
   readonly column: string;
   /** Called before such a statement is sent; what it returns takes the column's value. */
   asked(): (position: unknown) => void;
-  /** A session ended that nobody closed: the next one may reach another server, or an older state of this one. */
+  /** A session ended that was not closed here: the next one may reach another server, or an older state of this one. */
   cut(): void;
+  /** How often commits were suspected to be lost. A write that was judged before the last time is judged again. */
+  readonly suspicions: () => number;
 }
 
 export interface ContinuityParts {
@@ -46,6 +48,8 @@ const IDLE_MS = 4_000;
 const COUNTER_KEPT_MS = 86_400_000;
 /** How long the end waits for what is under way. */
 const STOP_MS = 1_000;
+/** Connections that are cut together are one reason. */
+const GATHER_MS = 20;
 /** Until a review that failed is tried again. */
 const AGAIN_MS = 250;
 
@@ -57,6 +61,9 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   let seen: DatabasePosition | null = null;
   let review = 0n;
   let suspicion: Suspicion | null = null;
+  let suspicions = 0;
+  /** A review has begun to read: what is suspected from then on is for the next one. */
+  let isReading = false;
   let loss: CommitLoss | null = null;
   let isLossRead = false;
   /** The replicas that were alive at the last heartbeat. */
@@ -85,7 +92,12 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
       if (seen === null) return meet(now);
       if (before === null) return;
       const found = suspicionOf(before, now);
-      if (found !== null) return suspect(found);
+      if (found !== null) {
+        suspect(found);
+        // The next session of this server is not suspected for the same reason again.
+        seen = now;
+        return;
+      }
       if (suspicion === null) alive = aliveIn(now);
       if (now.log !== null && (seen.log === null || now.log > seen.log)) seen = { ...seen, log: now.log };
     };
@@ -106,8 +118,10 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   }
 
   function suspect(found: Suspicion): void {
-    if (stopping.signal.aborted || (suspicion !== null && (found.joins || !suspicion.joins))) return;
+    const isCovered = suspicion !== null && (found.joins || (!suspicion.joins && !isReading));
+    if (stopping.signal.aborted || isCovered) return;
     suspicion = found;
+    suspicions += 1;
     log.info('store.continuity-review', { reason: found.reason });
     beginReview();
   }
@@ -120,17 +134,21 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   async function untilReviewed(): Promise<void> {
     let hasFailed = false;
     while (suspicion !== null && !stopping.signal.aborted) {
+      await clock.sleep(GATHER_MS, stopping.signal);
       const judged: Suspicion = suspicion;
+      isReading = true;
       try {
         await reviewOnce(judged);
         // Another reason may have come up meanwhile.
         if (suspicion === judged) suspicion = null;
       } catch (error) {
+        isReading = false;
         // As long as the database is away each try fails.
         if (!hasFailed) log.warn('store.continuity-unknown', { error });
         hasFailed = true;
         await clock.sleep(AGAIN_MS, stopping.signal);
       }
+      isReading = false;
     }
     release();
   }
@@ -187,9 +205,11 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
         await readLoss();
         if (suspicion === null) await comparePosition();
       }
-      if (memory.isEmpty(at) && at - countedAt < IDLE_MS && at >= countedAt) return;
-      const counter = memory.nextCounter();
-      await ask(database(), sql.COUNT, { replica, counter, now: at });
+      // A counter that is written during a review would hide that the last one is missing.
+      if (suspicion !== null || (memory.isEmpty(at) && at - countedAt < IDLE_MS && at >= countedAt)) return;
+      const [counter, before] = [memory.nextCounter(), memory.counter()];
+      const written = await ask(database(), before === 0n ? sql.BEGIN_COUNT : sql.COUNT, { replica, counter, before, now: at });
+      if (written.length === 0) return suspect({ reason: 'what this replica wrote is missing', joins: false });
       memory.counted(counter, clock.now());
       countedAt = at;
       release();
@@ -199,7 +219,12 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
   }
 
   return {
-    watch: { column: sql.positionColumn(replica), asked, cut: () => suspect({ reason: 'its connections were cut', joins: false }) },
+    watch: {
+      column: sql.positionColumn(replica),
+      asked,
+      cut: () => suspect({ reason: 'its connections were cut', joins: false }),
+      suspicions: () => suspicions,
+    },
     start(db) {
       pool = db;
       void ask(db, sql.SWEEP_COUNTERS, { before: clock.now() - COUNTER_KEPT_MS }).catch(() => undefined);

@@ -17,29 +17,20 @@ const WAITING = {
   tracking: ['change', 'pass'],
 } as const satisfies { readonly [Aggregate in keyof Guarded]?: readonly (keyof Guarded[Aggregate])[] };
 
-/**
- * Messages of master wallets and approvals, which may be repeated by anyone and are rare. A connection is used before the doubt is judged: the
- * first one to another server begins it.
- */
-const PROBED: ReadonlySet<string> = new Set(['approve', 'remove', ...WAITING.access]);
-
 interface GuardParts {
   readonly continuity: ContinuityStore;
   readonly memory: ReplicaMemory;
   readonly clock: Clock;
-  /** One round trip on a connection of the pool. */
-  readonly ping: () => Promise<unknown>;
 }
 
 /** The stores, with what the database acknowledges remembered. */
-export function guardWrites<Given extends Guarded>(store: Given, { continuity, memory, clock, ping }: GuardParts): Given {
+export function guardWrites<Given extends Guarded>(store: Given, { continuity, memory, clock }: GuardParts): Given {
   const waiting = <Methods extends object>(methods: Methods, names: readonly (keyof Methods)[], check: Check = unchecked): Methods => {
     const wrapped: Partial<Record<keyof Methods, unknown>> = {};
     for (const name of names) {
       const method = methods[name] as (...given: readonly unknown[]) => Promise<unknown>;
-      const judged = (...given: readonly unknown[]): Promise<unknown> =>
+      wrapped[name] = (...given: readonly unknown[]): Promise<unknown> =>
         isCertain() ? method(...given) : afterDoubt(check, given).then(() => method(...given));
-      wrapped[name] = PROBED.has(String(name)) ? (...given: readonly unknown[]) => ping().then(() => judged(...given)) : judged;
     }
     return { ...methods, ...wrapped };
   };

@@ -33,7 +33,7 @@ export const ALIVE_MS = 10_000;
 /** A review waits this long at most for the reports of other replicas. */
 const REVIEW_MS = 5_000;
 const POLL_MS = 100;
-/** A review that nobody ended, because its replicas did, is not joined. */
+/** A review whose replicas ended before it is not joined. */
 const REVIEW_KEPT_MS = 60_000;
 const REVIEW_LOCK = 'diamond-gateway continuity';
 

@@ -1,4 +1,5 @@
 import { createStore, type KnexStore, type StoreOptions } from '../../../../core/adapters/postgres/create-store.js';
+import { GatewayError } from '../../../../core/errors.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Address } from '../../../../core/types.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -69,6 +70,39 @@ describe('a database that forgets', () => {
     expect(loss).toMatchObject({ adoptedAt: null, walletNonces: { [`${CHAIN} ${WALLET}`]: 7 } });
     expect(loss?.lostFrom).toBeLessThanOrEqual(loss?.detectedAt ?? 0);
     expect((await queue(store)).id).toBeGreaterThan(2n ** 32n);
+  });
+
+  it('gives no id before it is known what was lost', async () => {
+    const [first, second] = [await open(), await open()];
+    await queue(first);
+    await server.copy();
+    const given = await eventually(
+      () => queue(first).catch(() => null),
+      (job) => job !== null,
+    );
+    await server.goBack();
+    // The second replica remembers nothing of it, and its first statement finds the older database.
+    const next = await eventually(
+      () => queue(second).catch(() => null),
+      (job) => job !== null,
+    );
+    expect(next?.id).toBeGreaterThan((given?.id ?? 0n) + 2n ** 31n);
+  });
+
+  it('takes no signed request again that was taken in the time that was lost', async () => {
+    const [first, second] = [await open(), await open()];
+    await server.copy();
+    const removal = { chain: CHAIN, trader: TRADER, name: 'bot', nonce: BigInt(Date.now()), at: Date.now() } as const;
+    await eventually(
+      () => first.signers.remove(removal).catch(() => null),
+      (verdict) => verdict?.kind === 'taken',
+    );
+    await server.goBack();
+    const refused = await eventually(
+      () => second.signers.remove(removal).catch((error: unknown) => error),
+      (answer) => !(answer instanceof GatewayError) || 'retryAfterSeconds' in (answer as GatewayError).details,
+    );
+    expect(refused).toMatchObject({ code: 'NOT_READY', details: { retryAfterSeconds: expect.any(Number) } });
   });
 
   it('is one loss, whichever replicas report it, and is adopted once for all', async () => {
