@@ -188,8 +188,21 @@ export interface PositionFound extends AboutTrade {
   readonly openedBlock: bigint;
   /** Read after a transaction that cannot be read: it replaces what is known of the position. */
   readonly isReread?: true;
+  /** The transaction since which it is not there, which cannot be read. Absent in older stored events. */
+  readonly goneIn?: Hex;
+  /** What the operator says of that transaction. */
+  readonly ended?: SettledEnd;
   /** 1e8, as stored by the contract with the trade. Absent where it is not, and in older stored events. */
   readonly entryPriceUsd?: bigint;
+}
+
+/** The end of a position, as the operator states it. */
+export interface SettledEnd {
+  /** The trigger that closed it; null: something else did. */
+  readonly by: Level | null;
+  readonly fill: OrderFill | null;
+  /** Epoch ms. */
+  readonly settledAt: number;
 }
 
 /** Events of orders prepared by the gateway, before they are on chain. */
@@ -291,4 +304,9 @@ export interface GuardGone extends AboutLevel {
   readonly because: 'replaced' | 'removed' | 'closed';
 }
 
-export type LevelEvent = Guarded | GuardHit | GuardGone;
+/** The position is gone since a transaction that cannot be read: whether this order was executed is not known. */
+export interface GuardUnexplained extends AboutLevel {
+  readonly kind: 'guardUnexplained';
+}
+
+export type LevelEvent = Guarded | GuardHit | GuardGone | GuardUnexplained;

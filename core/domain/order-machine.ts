@@ -203,6 +203,7 @@ function orderEventOf(event: ChainEvent): OrderEvent | null {
     case 'refused':
       return { kind: 'refused', at, reason: reasonOf(event.reason) };
     case 'unexplained':
+    case 'guardUnexplained':
       return { kind: 'unexplained', at, txHash };
     case 'settled':
       return event.fill === null
@@ -260,12 +261,16 @@ export const levelKey = (level: Level, tradeIndex: number): LevelKey => `${level
 
 export const isLevelKey = (key: OrderKey | null): boolean => LEVELS.some((level) => key?.startsWith(`${level}:`));
 
-/** A position has one TP and one SL, so an order that is no longer open loses its key to the next one. */
-export const placeAfter = (order: Pick<Order, 'status'> | null, key: OrderKey | null): OrderKey | null =>
-  isLevelKey(key) && order?.status !== 'open' ? null : key;
+/**
+ * A position has one TP and one SL, so an order that is no longer open loses its key to the next one. One whose outcome is not known keeps it:
+ * its position is gone, and a release that can read the outcome finds it by the key.
+ */
+export const placeAfter = (order: Pick<Order, 'status' | 'unexplained'> | null, key: OrderKey | null): OrderKey | null =>
+  isLevelKey(key) && order?.status !== 'open' && order?.unexplained === undefined ? null : key;
 
-export const isLevelEvent = (event: ChainEvent): event is LevelEvent =>
-  event.kind === 'guarded' || event.kind === 'guardMoved' || event.kind === 'guardHit' || event.kind === 'guardGone';
+export const isLevelEvent = (event: ChainEvent): event is LevelEvent => LEVEL_KINDS.has(event.kind);
+
+const LEVEL_KINDS: ReadonlySet<ChainEvent['kind']> = new Set(['guarded', 'guardMoved', 'guardHit', 'guardGone', 'guardUnexplained']);
 
 /**
  * A key that an order and the event that begins it on chain have in common. It distinguishes several orders in one transaction; identical

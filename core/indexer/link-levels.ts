@@ -60,8 +60,16 @@ export function levelChanges(book: Book, event: ChainEvent): LevelChanges[] {
 const isGone = (event: ChainEvent): event is PositionFound => event.kind === 'found' && event.isReread === true && !event.isOpen;
 
 function derivedFrom(event: Executed | PositionEdited | PositionFound, level: Level, order: Order): LevelEvent | null {
-  if (event.kind === 'found') return goneBy(event, level, 'closed');
+  if (event.kind === 'found') return afterGone(event, level);
   return event.kind === 'executed' ? afterExecution(event, level, order) : afterSlippage(event, level, order);
+}
+
+function afterGone(event: PositionFound, level: Level): LevelEvent {
+  const { ended, goneIn } = event;
+  if (ended?.by === level && ended.fill !== null) return { kind: 'guardHit', ...aboutOf(event, level), fill: ended.fill };
+  if (goneIn === undefined) return goneBy(event, level, 'closed');
+  const about = aboutOf(event, level);
+  return { kind: 'guardUnexplained', ...about, place: { ...about.place, txHash: goneIn } };
 }
 
 /** A new TP/SL value ends the order that held the trigger and places the order that set it; the same value again changes nothing. */

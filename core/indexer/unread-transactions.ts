@@ -1,7 +1,7 @@
 import type { ChainEvent, PositionFound } from '../domain/chain-event.js';
 import type { DiamondLog, LogPlace, TransactionReceipt } from '../domain/diamond-log.js';
 import { figuresOf, plainTerms } from '../domain/interpret-executions.js';
-import { mayHoldOutcome, unaccounted } from '../domain/unaccounted.js';
+import { mayHoldOutcome, unaccounted, type Unaccounted } from '../domain/unaccounted.js';
 import type { Venue, Gateway } from '../gateway.js';
 import type { LogRange } from '../ports/chain.js';
 import type { OpenOrders } from '../ports/account-chain.js';
@@ -41,18 +41,22 @@ export const hashesOf = (unread: readonly TransactionReceipt[]): ReadonlySet<Hex
 
 /** The trades of those who traded there, as the chain has them after that block: they can still be closed. */
 export async function tradesAfter(gateway: Gateway, venue: Venue, unread: readonly TransactionReceipt[]): Promise<ChainEvent[]> {
-  const traders = unread.flatMap(({ place, logs }) => unaccounted(logs).map(({ trader }) => ({ trader, place })));
-  const distinct = new Map(traders.map((one) => [`${one.trader} ${one.place.blockNumber}`, one]));
-  return (await Promise.all([...distinct.values()].map(({ trader, place }) => rereadTrades(gateway, venue, trader, place)))).flat();
+  const open = unread.flatMap(({ logs }) => unaccounted(logs));
+  const distinct = new Map<string, Unaccounted[]>();
+  for (const one of open) {
+    const key = `${one.trader} ${one.place.blockNumber}`;
+    distinct.set(key, [...(distinct.get(key) ?? []), one]);
+  }
+  return (await Promise.all([...distinct.values()].map((own) => rereadTrades(gateway, venue, own)))).flat();
 }
 
-async function rereadTrades(
-  { store }: Gateway,
-  venue: Venue,
-  trader: Address,
-  { blockNumber, at }: TransactionReceipt['place'],
-): Promise<PositionFound[]> {
+/** `own`: what one block leaves open about one trader. */
+async function rereadTrades({ store }: Gateway, venue: Venue, own: readonly Unaccounted[]): Promise<PositionFound[]> {
   const { definition, log } = venue;
+  const last = own.at(-1);
+  if (last === undefined) return [];
+  const { trader, place: lastPlace } = last;
+  const { blockNumber, at } = lastPlace;
   const open = await openAfter(venue, trader, blockNumber);
   if (open === null) {
     log.warn('chain.trades-not-read-again', { block: blockNumber });
@@ -80,7 +84,10 @@ async function rereadTrades(
     if (found.some((one) => one.tradeIndex === tradeIndex)) return [];
     const { slippageP, openedBlock } = position;
     const trade = { ...plainTerms(position), sizeToken: position.sizeToken, isCounterTrade: position.isCounterTrade };
-    return [{ ...common, tradeIndex, trade, isOpen: false, slippageP, openedBlock }];
+    // After the logs that precede its end in that block; without the log of its end, before them.
+    const closed = own.find(({ orderKey, isDone }) => isDone && orderKey === `resting:${tradeIndex}`)?.place;
+    const end = { place: closed ?? place, goneIn: (closed ?? lastPlace).txHash };
+    return [{ ...common, ...end, tradeIndex, trade, isOpen: false, slippageP, openedBlock }];
   });
   return [...found.filter((one) => !isKnown(one)), ...gone];
 }

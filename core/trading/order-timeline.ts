@@ -146,6 +146,7 @@ function partsOf(event: ChainEvent): { readonly steps: readonly StepName[]; read
     case 'reverted':
       return { steps: ['mined', 'rejected'], leaves: 'rejected' };
     case 'unexplained':
+    case 'guardUnexplained':
       return { steps: ['oracle_answered', 'outcome_unknown'], leaves: 'pending' };
     case 'settled':
       return { steps: ['settled'], leaves: event.fill === null ? 'rejected' : 'filled' };

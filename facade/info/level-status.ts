@@ -31,6 +31,8 @@ export interface NumberedLevel {
 interface Facts {
   readonly positions: ReadonlyMap<number, PositionState>;
   readonly last: ReadonlyMap<number, Closing>;
+  /** Those that are not open. */
+  readonly ended: ReadonlyMap<number, PositionState>;
   readonly resting: ReadonlyMap<number, SeenOrder>;
   /** When a trade or resting order got another level instead of this one; absent if it still has it, or had it to its end. */
   readonly ends: ReadonlyMap<string, number>;
@@ -65,8 +67,9 @@ async function readFacts({ gateway, venue, trader }: AccountContext, indices: re
   const { slug } = venue.definition;
   const positions = new Map((await account.openPositions(slug, trader)).map(({ tradeIndex, position }) => [tradeIndex, position]));
   const ended = indices.filter((index) => !positions.has(index));
-  const [last, resting, steps] = await Promise.all([
+  const [last, stored, resting, steps] = await Promise.all([
     facade.history.lastExecutions(slug, trader, ended),
+    account.positionsAt(slug, trader, ended),
     facade.history.restingAt(slug, trader, ended),
     facade.history.levelSteps(slug, trader, indices),
   ]);
@@ -76,14 +79,15 @@ async function readFacts({ gateway, venue, trader }: AccountContext, indices: re
     const oid = orderId === null ? null : (records.get(orderId)?.oid ?? orderId);
     return [index, { executed, by: oid === null ? `at ${executed.place.at}` : `order ${oid}` }] as const;
   });
-  return { positions, last: new Map(closings), resting, ends: endsOf(steps) };
+  return { positions, last: new Map(closings), ended: stored, resting, ends: endsOf(steps) };
 }
 
 function showLevel(account: AccountContext, facts: Facts, level: NumberedLevel): OrderWithStatus | null {
   const { guards, record, isAwaited } = level;
   const found = guards.flatMap((guard): LevelState[] => {
     const own = { guard, isAwaited };
-    const state = onPosition(account, facts, own) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, own);
+    const state =
+      onPosition(account, facts, own) ?? onGone(account, facts, guard) ?? onClosed(account, facts, guard) ?? onOrder(account, facts, own);
     return state ? [state] : [];
   });
   const state = together(found, record);
@@ -137,6 +141,20 @@ function onPosition({ venue }: AccountContext, { positions, ends }: Facts, { gua
     status: isOpen ? 'open' : 'canceled',
     at: isOpen ? seenAt : (ends.get(levelAt(guard)) ?? takenOverAt ?? seenAt),
   };
+}
+
+/** What closed its trade is in a transaction that cannot be read: the level is open until that is known, or the operator states it. */
+function onGone({ venue }: AccountContext, { ended, last, ends }: Facts, guard: PastProtection): LevelState | null {
+  const { tradeIndex, kind, price, seenAt, takenOverAt } = guard;
+  const position = ended.get(tradeIndex);
+  if (position === undefined || (position.goneIn === undefined && position.endedBy === undefined)) return null;
+  if (last.get(tradeIndex)?.executed.after === null) return null;
+  const { pairIndex, long, closedAt, endedBy } = position;
+  const state = { guard, pairIndex, held: { base: positionBase(venue.feed.config(), position), long } };
+  if (position[kind] !== price || takenOverAt !== null)
+    return { ...state, status: 'canceled', at: takenOverAt ?? ends.get(levelAt(guard)) ?? seenAt };
+  if (endedBy === undefined) return { ...state, status: 'open', at: seenAt };
+  return { ...state, status: endOf(kind, endedBy ?? 'close'), at: closedAt ?? seenAt };
 }
 
 function onClosed({ venue }: AccountContext, { last, ends }: Facts, guard: PastProtection): LevelState | null {

@@ -56,7 +56,9 @@ async function findAll(account: AccountContext): Promise<Found> {
   const { slug } = venue.definition;
   // Pending ones are read before open ones: what reaches the chain in between is found twice, and shown once.
   const [live, awaited] = await Promise.all([facade.history.liveOrders(slug, trader), exchange.awaited(slug, trader)]);
-  const positions = await positionStore.openPositions(slug, trader);
+  const [openPositions, gone] = await Promise.all([positionStore.openPositions(slug, trader), positionStore.goneUnread(slug, trader)]);
+  // Whether a trigger of a position that is gone was executed is not known: it is not canceled.
+  const positions = [...openPositions, ...gone];
   const orders = live.filter(isListed);
   const wanted = [...orders.flatMap(ofOrder), ...positions.flatMap(ofPosition)];
   const protections = await facade.protections.identify(slug, trader, wanted, venue.clock.now());

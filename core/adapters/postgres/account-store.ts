@@ -56,6 +56,25 @@ export function createAccountStore(db: Knex): AccountStore {
         return position === null ? [] : [{ id, tradeIndex: Number(trade_index), position }];
       });
     },
+    async goneUnread(chain, trader) {
+      const found = await rows<PositionRow>(GONE_UNREAD, { chain, trader });
+      return found.flatMap(({ id, trade_index, state }): ListedPosition[] => {
+        const position = readPosition(state);
+        return position === null ? [] : [{ id, tradeIndex: Number(trade_index), position }];
+      });
+    },
+    async positionsAt(chain, trader, tradeIndices) {
+      if (tradeIndices.length === 0) return new Map();
+      const sql =
+        'select id, trade_index, state::text from positions where chain = :chain and trader = :trader and trade_index = any(:tradeIndices)';
+      const found = await rows<PositionRow>(sql, { chain, trader, tradeIndices });
+      return new Map(
+        found.flatMap(({ trade_index, state }) => {
+          const position = readPosition(state);
+          return position === null ? [] : [[Number(trade_index), position] as const];
+        }),
+      );
+    },
     async positionIds(chain, trader, tradeIndices) {
       const wanted = [...new Set(tradeIndices)];
       const sql = 'select id, trade_index from positions where chain = :chain and trader = :trader and trade_index = any(:wanted)';
@@ -70,6 +89,13 @@ export function createAccountStore(db: Knex): AccountStore {
     },
   };
 }
+
+/** Usually no transaction waits, and no position is read. */
+const GONE_UNREAD = `
+  select id, trade_index, state::text from positions
+  where chain = :chain and trader = :trader and not is_open and exists (select from unread_transactions where chain = :chain and settled_at is null)
+    and state ->> 'goneIn' in (select tx_hash from unread_transactions where chain = :chain and settled_at is null)
+  order by trade_index`;
 
 const listed = (rows: readonly OrderRow[]): ListedOrder[] =>
   rows.flatMap(({ id, order_key, state }) => {

@@ -40,6 +40,10 @@ export interface AccountStore {
   /** Newest first. */
   fillsBefore(chain: ChainSlug, trader: Address, before: FillMark | null, limit: number): Promise<ListedFill[]>;
   openPositions(chain: ChainSlug, trader: Address): Promise<ListedPosition[]>;
+  /** Those that are gone since a transaction whose logs wait to be read. */
+  goneUnread(chain: ChainSlug, trader: Address): Promise<ListedPosition[]>;
+  /** Open and closed ones, by trade index. */
+  positionsAt(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<Map<number, PositionState>>;
   /** Ids by trade index; a trade without an id gets a permanent one. */
   positionIds(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<Map<number, bigint>>;
 }

@@ -7,6 +7,9 @@ import type { ChainControls } from '../../../sandbox/controls.js';
 import { facetsOf, laterTopic, setFacets, topicOf, withOtherTopics, type Facet } from '../../harness/diamond/cut-diamond.js';
 import { lowerOf } from '../../harness/diamond/chain-checker.js';
 import { order as orderOf, postExchange, signL1 } from '../../harness/hyperliquid/exchange.js';
+import { hlInfo } from '../../harness/hyperliquid/info.js';
+import { hlSocket } from '../../harness/hyperliquid/socket.js';
+import { newLevelBot, stop, takeProfit, units } from '../../harness/traders/level-bot.js';
 import { done, newAgentTrader, refusal, type AgentTrader, type Answer, type Json } from '../../harness/traders/agent-trader.js';
 import { newFacadeTrader } from '../../harness/traders/facade-trader.js';
 import { eventually } from '../../harness/time/eventually.js';
@@ -46,6 +49,20 @@ const asOperator = async (method: string, path: string, body?: Json): Promise<Js
   return (await reply.json()) as Json;
 };
 
+const CLOID = `0x${'7'.repeat(31)}1`;
+
+/** The price jumps while the event has another topic, and comes back once it was executed. */
+async function hidden(event: string, price: string, isOver: () => Promise<unknown>): Promise<void> {
+  await setFacets(chain, await withOtherTopics(chain, [event]), false);
+  sandbox.controls.prices.jump(0, price);
+  try {
+    await isOver();
+  } finally {
+    sandbox.controls.prices.jump(0, '60000');
+    await setFacets(chain, facets, false);
+  }
+}
+
 interface Standing {
   readonly halt: string | null;
   readonly unread: readonly { readonly txHash: string; readonly settled: unknown; readonly orders: readonly { readonly id: string }[] }[];
@@ -82,11 +99,17 @@ const settle = async (as: 'filled' | 'rejected', changes: Json = {}): Promise<vo
   for (const { txHash } of (await standing()).unread) await asOperator('POST', '/contract/settle', { chain: SLUG, txHash, as, ...changes });
 };
 
-/** A later release knows the topic; to this one it is as if the node had given the topic that it knows. The outcome is the last log. */
+const KNOWN_LATER = ['MarketExecuted', 'LimitExecuted'].map(topicOf);
+
+/** A later release knows the topics; to this one it is as if the node had given those that it knows. The outcome is the last log. */
 function asLaterRelease(logs: readonly RawLog[]): string {
-  const [from, to] = [laterTopic(topicOf('MarketExecuted')), topicOf('MarketExecuted')];
-  const outcomes = logs.flatMap((log) => (log.topics[0] === from ? [{ ...log, topics: [to, ...log.topics.slice(1)] }] : []));
-  const inOrder = [...logs.filter(({ topics }) => topics[0] !== from), ...outcomes];
+  const known = new Map(KNOWN_LATER.map((topic) => [laterTopic(topic), topic]));
+  const outcomes = logs.flatMap((log) => {
+    const [first, ...rest] = log.topics;
+    const topic = first && known.get(first);
+    return topic ? [{ ...log, topics: [topic, ...rest] as const }] : [];
+  });
+  const inOrder = [...logs.filter(({ topics: [first] }) => first === undefined || !known.has(first)), ...outcomes];
   return JSON.stringify(inOrder.map((log, at) => ({ ...log, logIndex: logs[at]?.logIndex })));
 }
 
@@ -242,6 +265,79 @@ describe('an order whose outcome is logged under another topic', () => {
     expect(await agent.order(String(id))).toMatchObject({ status: 'filled' });
   });
 
+  it('is that of a stop loss: its position is gone, and neither it nor its take profit counts as canceled', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    const user = lowerOf(agent.trader);
+    await agent.place(MARKET, 'filled');
+    const { size } = await agent.position();
+    const trigger = (type: string, price: string) => ({ market: 'BTC/USD', side: 'short', type, size, price, reduceOnly: true });
+    const sl = String((await agent.place(trigger('stop', '59000'), 'open'))['id']);
+    const tp = String((await agent.place(trigger('limit', '65000'), 'open'))['id']);
+    const isOut = () =>
+      eventually(
+        () => agent.positions(),
+        (positions) => positions.length === 0,
+      );
+    await hidden('LimitExecuted', '58900', isOut);
+    expect([await agent.order(sl), await agent.order(tp)]).toMatchObject(Array(2).fill({ status: 'pending', reason: null, fill: null }));
+    expect(await timelineOf(agent, sl)).toContainEqual(
+      expect.objectContaining({ step: 'outcome_unknown', note: expect.stringContaining('Do not send it again') }),
+    );
+    expect(refusal(await agent.cancel(sl))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    const info = hlInfo(sandbox);
+    const state = await info.ask<{ assetPositions: unknown[] }>('clearinghouseState', { user });
+    expect(state.assetPositions).toEqual([]);
+    expect((await info.ask<{ oid: number }[]>('openOrders', { user })).map(({ oid }) => oid).sort()).toEqual(
+      [Number(sl), Number(tp)].sort(),
+    );
+    expect(await info.ask('orderStatus', { user, oid: Number(sl) })).toMatchObject({ order: { status: 'open' } });
+    expect(await standing()).toMatchObject({ halt: expect.stringContaining('cannot read') });
+
+    await settle('filled', { price: '58950' });
+    expect(await agent.order(sl)).toMatchObject({ status: 'filled', fill: { price: '58950' } });
+    expect(await agent.order(tp)).toMatchObject({ status: 'canceled' });
+    expect(await info.ask('openOrders', { user })).toEqual([]);
+    expect(await standing()).toMatchObject({ halt: null });
+  });
+
+  it("is that of a bot's stop loss, which stays open until the operator settles it", async () => {
+    const bot = await newLevelBot(sandbox);
+    const socket = await hlSocket(sandbox.url);
+    await socket.subscribe('orderUpdates', { user: bot.user });
+    await bot.open('0.02', 1);
+    const [sl, tp] = [
+      await bot.place(stop('59000', '0.02', CLOID)),
+      await bot.place(takeProfit('65000', '0.02', `${CLOID.slice(0, -1)}2`)),
+    ];
+    await bot.stopsBecome(([only]) => only === units(59_000));
+    await hidden('LimitExecuted', '58900', () => bot.tradesBecome(0));
+    expect((await bot.listed()).map(({ oid }) => oid).sort()).toEqual([sl, tp].sort());
+    expect(await Promise.all([sl, CLOID, tp].map((oid) => bot.statusOf(oid)))).toMatchObject([{ oid: sl }, { oid: sl }, { oid: tp }]);
+    const history = await hlInfo(sandbox).ask<{ order: { oid: number }; status: string }[]>('historicalOrders', { user: bot.user });
+    expect(history.filter(({ order }) => [sl, tp].includes(order.oid)).map(({ status }) => status)).toEqual(['open', 'open']);
+    const updates = () => socket.of<{ order: { oid: number }; status: string }[]>('orderUpdates').flat();
+    expect(updates().filter(({ order, status }) => [sl, tp].includes(order.oid) && status !== 'open')).toEqual([]);
+
+    await settle('filled', { price: '58950' });
+    expect(await Promise.all([bot.statusOf(sl), bot.statusOf(tp)])).toEqual(['filled', 'siblingFilledCanceled']);
+    expect(await bot.listed()).toEqual([]);
+    await eventually(updates, (all) => all.some(({ order, status }) => order.oid === sl && status === 'filled'));
+    await socket.close();
+  });
+
+  it('is that of a stop loss whose position a hidden close ended: it is canceled once that is settled', async () => {
+    const agent = await newAgentTrader(sandbox, chain);
+    await agent.place(MARKET, 'filled');
+    const position = await agent.position();
+    const trigger = { market: 'BTC/USD', side: 'short', type: 'stop', size: position['size'], price: '59000', reduceOnly: true };
+    const sl = String((await agent.place(trigger, 'open'))['id']);
+    await setFacets(chain, later, false);
+    const close = await sentUnread(agent, await agent.close(String(position['id'])));
+    expect([await agent.order(close), await agent.order(sl)]).toMatchObject([{ status: 'pending' }, { status: 'pending' }]);
+    await settle('filled', { price: '59000' });
+    expect([await agent.order(close), await agent.order(sl)]).toMatchObject([{ status: 'filled' }, { status: 'canceled' }]);
+  });
+
   it('is known, if only the logs that begin an order have other topics', async () => {
     const agent = await newAgentTrader(sandbox, chain);
     await setFacets(chain, await withOtherTopics(chain, ['OpenOrderPlaced', 'PendingOrderStored']), false);
@@ -255,7 +351,20 @@ describe('an order whose outcome is logged under another topic', () => {
   it('is read again by a release that knows the topic', async () => {
     const agent = await newAgentTrader(sandbox, chain);
     const id = await openUnread(agent);
+    await settle('rejected');
+    const owner = await newAgentTrader(sandbox, chain);
     await setFacets(chain, facets, false);
+    await owner.place(MARKET, 'filled');
+    const trigger = {
+      market: 'BTC/USD',
+      side: 'short',
+      type: 'stop',
+      size: (await owner.position())['size'],
+      price: '59000',
+      reduceOnly: true,
+    };
+    const sl = String((await owner.place(trigger, 'open'))['id']);
+    await hidden('LimitExecuted', '58900', () => isUnknown(owner, sl));
     await chain.pauseMining(true);
     try {
       const cursor = await eventually(
@@ -264,14 +373,13 @@ describe('an order whose outcome is logged under another topic', () => {
       );
       if (cursor === null || sandbox.config.database.kind !== 'server') throw new Error('there is no cursor');
       expect(await readKept(sandbox.gateway, venue, cursor)).toBe(true);
-      expect(await agent.order(id)).toMatchObject({ status: 'pending' });
-      // The operator is wrong, and the contract logs the outcome after the end of the request.
-      await settle('rejected');
+      expect(await owner.order(sl)).toMatchObject({ status: 'pending' });
+      // The operator was wrong, and the contract logs the outcome after the end of the request.
       expect(await agent.order(id)).toMatchObject({ status: 'rejected' });
       const later = createStore({ url: sandbox.config.database.url, log: sandbox.log });
       const { rows } = await later.db.raw<{ rows: { tx_hash: string; logs: readonly RawLog[] }[] }>(
-        `select tx_hash, logs from unread_transactions where settled_note = 'rejected' and logs::text like '%' || ? || '%'`,
-        [laterTopic(topicOf('MarketExecuted'))],
+        `select tx_hash, logs from unread_transactions where (settled_note = 'rejected' or settled_at is null) and logs::text ~ ?`,
+        [KNOWN_LATER.map(laterTopic).join('|')],
       );
       for (const { tx_hash, logs } of rows)
         await later.db.raw('update unread_transactions set logs = cast(? as jsonb) where tx_hash = ?', [asLaterRelease(logs), tx_hash]);
@@ -283,6 +391,10 @@ describe('an order whose outcome is logged under another topic', () => {
     const order = await agent.order(id);
     expect(order).toMatchObject({ status: 'filled', fill: { price: expect.any(String) } });
     expect(await agent.positions()).toMatchObject([{ market: 'BTC/USD' }]);
+    expect(await owner.order(sl)).toMatchObject({ status: 'filled', fill: { price: expect.any(String) } });
+    expect(await hlInfo(sandbox).ask('orderStatus', { user: lowerOf(owner.trader), oid: Number(sl) })).toMatchObject({
+      order: { status: 'filled' },
+    });
     const { halt, unread } = await standing();
     expect([halt, unread.filter(({ settled }) => settled === null)]).toEqual([null, []]);
   });
