@@ -1,7 +1,7 @@
 import { comparePlaces, type Executed } from '../../core/domain/chain-event.js';
 import { add, divideInteger, parseDecimal } from '../../core/domain/decimal.js';
 import type { MarketConfig } from '../../core/domain/market.js';
-import { tradeResults, type TradeResult } from '../../core/domain/trade-results.js';
+import { COUNTED_TOGETHER, resultAlone, tradeResults, type TradeResult } from '../../core/domain/trade-results.js';
 import type { FillWindow, SeenFill } from '../../core/ports/stores/history.js';
 import type { Protection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
@@ -70,23 +70,25 @@ export async function readFills(
 
 const NO_RESULTS: ReadonlyMap<bigint, TradeResult> = new Map();
 
-/** By the id of the execution. A close depends on all that was executed on its trade before. */
+/** By the id of the execution. A close depends on what was executed on its trade before. */
 async function resultsOf(
   { gateway, venue, trader }: AccountContext,
   found: readonly SeenFill[],
 ): Promise<ReadonlyMap<bigint, TradeResult>> {
-  const closed = found.flatMap(({ executed }) => (opens(executed) ? [] : [executed.tradeIndex]));
+  const closed = [...new Set(found.flatMap(({ executed }) => (opens(executed) ? [] : [executed.tradeIndex])))];
+  const { history } = gateway.store.facade;
   const byTrade = new Map<number, { id: bigint; executed: Executed }[]>();
-  for (const each of await gateway.store.facade.history.executionsOf(venue.definition.slug, trader, [...new Set(closed)])) {
-    const { tradeIndex } = each.executed;
-    byTrade.set(tradeIndex, [...(byTrade.get(tradeIndex) ?? []), each]);
+  for (const each of await history.executionsOf(venue.definition.slug, trader, closed, COUNTED_TOGETHER)) {
+    const own = byTrade.get(each.executed.tradeIndex);
+    if (own) own.push(each);
+    else byTrade.set(each.executed.tradeIndex, [each]);
   }
-  return new Map(
-    [...byTrade.values()].flatMap((own) => {
-      const results = tradeResults(own.map(({ executed }) => executed));
-      return own.flatMap(({ id }, at) => (results[at] ? [[id, results[at]] as const] : []));
-    }),
-  );
+  const alone = found.flatMap(({ id, executed }) => (opens(executed) ? [] : [[id, resultAlone(executed)] as const]));
+  const together = [...byTrade.values()].flatMap((own) => {
+    const results = tradeResults(own.map(({ executed }) => executed));
+    return own.flatMap(({ id }, at) => (results[at] ? [[id, results[at]] as const] : []));
+  });
+  return new Map([...alone, ...together]);
 }
 
 /** All orders of ours that belong to the same bot order, if it has several. */

@@ -174,9 +174,12 @@ const LAST_EXECUTIONS = `
   ) last`;
 
 const EXECUTIONS_OF = `
-  select id, event::text from chain_events
-  where chain = :chain and trader = :trader and trade_index = any(cast(:tradeIndices as bigint[])) and kind = 'executed' and not orphaned
-  order by block_number, log_index`;
+  select first.id, first.event::text from unnest(cast(:tradeIndices as bigint[])) as wanted(trade_index) cross join lateral (
+    select id, event, block_number, log_index from chain_events
+    where chain = :chain and trader = :trader and trade_index = wanted.trade_index and kind = 'executed' and not orphaned
+    order by block_number, log_index limit cast(:limit as integer)
+  ) first
+  order by first.block_number, first.log_index`;
 
 /** Jobs that were sent and have not failed. */
 const TAKEN_BACK = `
@@ -237,9 +240,9 @@ export function createHistoryStore(db: Knex): HistoryStore {
         }),
       );
     },
-    async executionsOf(chain, trader, tradeIndices) {
+    async executionsOf(chain, trader, tradeIndices, limit) {
       if (tradeIndices.length === 0) return [];
-      const found = await rows<{ id: bigint; event: string }>(EXECUTIONS_OF, { chain, trader, tradeIndices });
+      const found = await rows<{ id: bigint; event: string }>(EXECUTIONS_OF, { chain, trader, tradeIndices, limit });
       return found.flatMap(({ id, event }) => {
         const executed = readEvent(event);
         return executed.kind === 'executed' ? [{ id, executed }] : [];

@@ -85,8 +85,13 @@ export interface HistoryStore {
   levelSteps(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<LevelStep[]>;
   /** The last execution on each of these trades. */
   lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, LastExecution>>;
-  /** All executions on these trades, changes of leverage and withdrawals of profit included, in the order of the chain. */
-  executionsOf(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<{ id: bigint; executed: Executed }[]>;
+  /** The first executions on each of these trades, changes of leverage and withdrawals of profit included, in the order of the chain. */
+  executionsOf(
+    chain: ChainSlug,
+    trader: Address,
+    tradeIndices: readonly number[],
+    limit: number,
+  ): Promise<{ id: bigint; executed: Executed }[]>;
   /** Orders that the relayer cancelled without a cancel request: their schedule came due, or the oracle never answered. */
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
   /** The transaction that removed this TP or SL from its position; null while one is set, and where none was ever removed. */
