@@ -87,7 +87,7 @@ async function noteChange(gateway: Gateway, venue: Venue, caller: AgentCaller, m
   const { known, order, write, tradeIndex } = made;
   const times = { now: venue.clock.now(), expiresAt: write.transaction.expiresAt };
   const growth = growthOf(venue, caller, made);
-  const change = { id: known.id, tradeIndex, was: known.order, becomes: order, ...times, growth };
+  const change = { id: known.id, tradeIndex, was: known.order, becomes: order, data: write.transaction.data, ...times, growth };
   const noted = await gateway.store.orders.prepareChange(venue.definition.slug, change);
   if (noted.kind === 'noted') return;
   if (noted.kind === 'beyond-cap' && growth !== null && growth.capUsd !== null)

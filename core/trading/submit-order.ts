@@ -60,13 +60,18 @@ async function afterSuccess(
   throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
 }
 
-/** A failed transaction counts only if it contains calldata prepared for the order. */
+/**
+ * A failed transaction counts only if it contains calldata prepared for the order. A change in place of an order that rests is no part of the
+ * order: what failed makes way for the next change.
+ */
 async function afterFailure(
   gateway: Gateway,
   venue: Venue,
   caller: AgentCaller,
   { known, hash, seen }: Report & { readonly seen: SeenTransaction },
 ): Promise<KnownOrder> {
+  const isReleased = await gateway.store.orders.releaseChange(venue.definition.slug, known.id, seen.input);
+  if (isReleased && known.order.status === 'open') return known;
   if (!carries(known, seen.input)) throw new GatewayError('SUBMISSION_MISMATCH', { txHash: hash });
   await record(gateway, venue, { known, hash });
   return moved(gateway, venue, caller, known.id.toString());

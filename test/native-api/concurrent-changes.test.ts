@@ -43,6 +43,25 @@ describe('two changes of a resting order', () => {
     await reaches(id, { sl: '47000', tp: '71000' });
   });
 
+  it.each([
+    ['in place', { sl: '47000' }],
+    ['of the size', { size: '0.03' }],
+  ])('of which the first, %s, reverted: the second is prepared as soon as that is reported', async (_name, first) => {
+    const id = await resting();
+    const { transaction } = done(await agent.update(id, first));
+    if (transaction === null) throw new Error('there is nothing to send');
+    const hash = await agent.broadcast({ ...transaction, gas: '60000' });
+    await eventually(
+      () => chain.request('eth_getTransactionReceipt', [hash]) as Promise<{ status: string } | null>,
+      (receipt) => receipt?.status === '0x0',
+    );
+    expect(refusal(await agent.update(id, { tp: '71000' }))).toEqual([409, 'ORDER_NOT_MODIFIABLE']);
+    const reported = await agent.submit(id, hash);
+    expect([reported.status, reported.body['status']]).toEqual([200, 'open']);
+    await agent.send(prepared(await agent.update(id, { tp: '71000' })));
+    await reaches(id, { sl: '48000', tp: '71000' });
+  });
+
   it('of which the second is the same is prepared again', async () => {
     const id = await resting();
     const answers = await Promise.all([agent.update(id, { sl: '47000' }), agent.update(id, { sl: '47000' })]);
@@ -83,7 +102,14 @@ describe('two changes of a resting order', () => {
     const known = await sandbox.gateway.store.orders.find(slug, lowerOf(agent.trader), BigInt(id));
     if (known?.orderKey == null) throw new Error('the order is not known');
     const { order, orderKey } = known;
-    const change = { id: BigInt(id), tradeIndex: Number(orderKey.split(':')[1]), was: order, becomes: { ...order, tp: 1n }, growth: null };
+    const change = {
+      id: BigInt(id),
+      tradeIndex: Number(orderKey.split(':')[1]),
+      was: order,
+      becomes: { ...order, tp: 1n },
+      data: '0x01',
+      growth: null,
+    } as const;
     const noted = (now: number) => sandbox.gateway.store.orders.prepareChange(slug, { ...change, now, expiresAt: now + 1 });
     expect(await noted(first.expiresAt - 1)).toEqual({ kind: 'prepared', until: first.expiresAt });
     expect(await noted(first.expiresAt)).toEqual({ kind: 'noted' });

@@ -45,15 +45,20 @@ export const AMENDED = statement(`select 1 where ${IS_AMENDED}`);
  * is different, unless it is the same one.
  */
 export const PREPARE_CHANGE = statement(`
-  insert into prepared_changes as given (chain, trader, trade_index, order_id, was, becomes, expires_at)
+  insert into prepared_changes as given (chain, trader, trade_index, order_id, was, becomes, expires_at, data)
   select cast(:chain as text), cast(:trader as text), cast(:tradeIndex as bigint), cast(:id as bigint), cast(:was as jsonb),
-    cast(:becomes as jsonb), cast(:expiresAt as bigint)
+    cast(:becomes as jsonb), cast(:expiresAt as bigint), cast(:data as text)
   where not exists (${AMENDED_JOBS}) and exists (select from orders where id = cast(:id as bigint) and state @> cast(:was as jsonb))
   on conflict (chain, trader, trade_index) do update set
-    order_id = excluded.order_id, was = excluded.was, becomes = excluded.becomes, expires_at = excluded.expires_at
+    order_id = excluded.order_id, was = excluded.was, becomes = excluded.becomes, expires_at = excluded.expires_at, data = excluded.data
     where given.expires_at <= cast(:now as bigint) or given.becomes = excluded.becomes
       or given.order_id <> excluded.order_id or given.was <> excluded.was
   returning 1`);
+
+export const RELEASE_CHANGE = statement(`
+  delete from prepared_changes
+  where chain = cast(:chain as text) and order_id = cast(:id as bigint) and position(substr(data, 3) in cast(:input as text)) > 0
+  returning order_id`);
 
 const HAS_LIVE_LEG = `exists (
     select from exchange_legs leg join orders on orders.id = leg.order_id

@@ -23,8 +23,10 @@ export interface MigrateOptions extends Pick<DatabaseOptions, 'url' | 'ca'> {
 }
 
 /**
- * Migrates the schema and returns the applied steps. All steps run in one transaction under one lock: of many processes one migrates and
- * the others find it done; a crash rolls everything back. A newer schema is left unchanged, that of a pre-release is refused.
+ * Migrates the schema and returns the applied steps. Each step is a transaction of its own under one lock, which looks again at what is done:
+ * of many processes one applies it. A crash undoes the step under way and keeps those before it, so that no table stays locked for the
+ * length of all steps, and one that fails for a table in use repeats nothing. A newer schema is left unchanged, that of a pre-release is
+ * refused.
  */
 export async function migrate(options: MigrateOptions): Promise<readonly string[]> {
   const { log, migrations = MIGRATIONS, randomBytes = systemRandom, ...reach } = options;
@@ -32,9 +34,14 @@ export async function migrate(options: MigrateOptions): Promise<readonly string[
   try {
     await requireServer(db);
     await requireSessions(db, randomId(randomBytes));
-    const applied = await db.transaction((trx) => applyMissing(trx, migrations, log));
-    for (const name of applied) log.info('store.migrated', { name });
-    return applied;
+    const applied: string[] = [];
+    for (;;) {
+      const step = await db.transaction((trx) => applyNext(trx, migrations));
+      if (applied.length === 0 && step.newer.length > 0) log.warn('store.schema-newer', { unknown: step.newer });
+      if (step.applied === null) return applied;
+      log.info('store.migrated', { name: step.applied });
+      applied.push(step.applied);
+    }
   } finally {
     await db.destroy();
   }
@@ -73,16 +80,22 @@ export function serverProblem({ version, encoding }: { readonly version: number;
   return encoding === 'UTF8' ? null : `The database has the encoding ${encoding}; it must be made with UTF8.`;
 }
 
-async function applyMissing(trx: Knex.Transaction, migrations: readonly Migration[], log: Logger): Promise<string[]> {
+interface AppliedStep {
+  /** Null: there was none left. */
+  readonly applied: string | null;
+  /** Steps that a newer release has done. */
+  readonly newer: readonly string[];
+}
+
+async function applyNext(trx: Knex.Transaction, migrations: readonly Migration[]): Promise<AppliedStep> {
   await trx.raw(PREPARE);
   const known = new Set(migrations.map(({ name }) => name));
   const done = new Set(await trx('migrations').pluck<string[]>('name'));
   if (PRE_RELEASE_STEPS.some((name) => done.has(name))) throw new StoreStartError('unsupported', PRE_RELEASE);
   const newer = [...done].filter((name) => !known.has(name));
-  if (newer.length > 0) log.warn('store.schema-newer', { unknown: newer });
-  const missing = migrations.filter(({ name }) => !done.has(name));
-  for (const migration of missing) await apply(trx, migration);
-  return missing.map(({ name }) => name);
+  const next = migrations.find(({ name }) => !done.has(name));
+  if (next) await apply(trx, next);
+  return { applied: next?.name ?? null, newer };
 }
 
 /** The server may have default timeouts; a migration must not be limited. */
@@ -105,7 +118,7 @@ async function apply(trx: Knex.Transaction, { name, sql }: Migration): Promise<v
     if (isUnavailable(error) || isLostRace(error)) throw error; // the step itself is not at fault
     // The driver puts all statements in front of the message.
     const message = (error instanceof Error ? error.message : String(error)).replace(`${statements} - `, '');
-    throw new StoreStartError('migration-failed', `The database migration ${name} failed and nothing was changed: ${message}.`, {
+    throw new StoreStartError('migration-failed', `The database migration ${name} failed and changed nothing: ${message}.`, {
       cause: error,
     });
   }

@@ -4,7 +4,7 @@ import type { ChangeNoted, KnownOrder, OrderChange, OrderHistory, OrdersStore, U
 import type { Address } from '../../types.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import type { Order } from '../../domain/order.js';
-import { PREPARE_CHANGE } from './exchange-sql.js';
+import { PREPARE_CHANGE, RELEASE_CHANGE } from './exchange-sql.js';
 import { amendLock, ask, askWithin, encodeExact, inSteps, inTransaction, lock, statement } from './statement.js';
 import { appendJournal, type NewJournalEntry } from './journal-rows.js';
 import { knownByClientId, knownOrders, orRefused, placeOrders, type PlaceParts } from './place-order.js';
@@ -94,6 +94,7 @@ export function createOrdersStore({ db, batcher }: PlaceParts): OrdersStore {
         throw error;
       }
     },
+    releaseChange: async (chain, id, input) => (await ask(db, RELEASE_CHANGE, { chain, id, input: input.toLowerCase() })).length > 0,
     expectReplacement: (chain, id, given, order) => keepTag(db, chain, id, { purpose: 'replace', transaction: given, order }),
     async recordHash(chain, id, hash, at) {
       await inSteps(db, (steps) => recordHashes(steps, chain, [{ id, hash }], at));
@@ -140,10 +141,20 @@ class OtherChange extends Error {}
 async function noteChange(
   trx: Knex.Transaction,
   chain: ChainSlug,
-  { id, tradeIndex, was, becomes, now: at, expiresAt }: OrderChange,
+  { id, tradeIndex, was, becomes, data, now: at, expiresAt }: OrderChange,
 ): Promise<void> {
   const { trader } = was;
-  const values = { chain, trader, tradeIndex, id, was: termsOf(was), becomes: termsOf(becomes), now: at, expiresAt };
+  const values = {
+    chain,
+    trader,
+    tradeIndex,
+    id,
+    was: termsOf(was),
+    becomes: termsOf(becomes),
+    data: data.toLowerCase(),
+    now: at,
+    expiresAt,
+  };
   const noted = await askWithin(trx)(lock(amendLock(chain, trader, tradeIndex)), { asked: PREPARE_CHANGE, values });
   if (noted.length === 0) throw new OtherChange(`order ${id} is being changed`);
 }

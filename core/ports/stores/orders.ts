@@ -104,6 +104,8 @@ export interface OrderChange {
   /** The order as it was read, and as it will be. */
   readonly was: Order;
   readonly becomes: Order;
+  /** Of the transaction that is given to the agent. */
+  readonly data: Hex;
   readonly now: number;
   readonly expiresAt: number;
   /** What its growth counts against the agent's cap; null where it does not grow. */
@@ -135,6 +137,8 @@ export interface OrdersStore {
   pendingOnTrade(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<KnownOrder[]>;
   /** Notes that this change is about to be given to an agent and reserves its growth: both, or neither while another one is in the way. */
   prepareChange(chain: ChainSlug, change: OrderChange): Promise<ChangeNoted>;
+  /** A transaction with this input failed: the change that it contains is in the way of no other. False where it contains none. */
+  releaseChange(chain: ChainSlug, id: bigint, input: Hex): Promise<boolean>;
   /** A replacement of a resting order was prepared: its new index belongs to the same order. */
   expectReplacement(chain: ChainSlug, id: bigint, transaction: HandedOut, order: Order): Promise<void>;
   /** Idempotent. */
