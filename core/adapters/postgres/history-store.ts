@@ -1,14 +1,8 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
+import type { SizeUnits } from '../../domain/net-position.js';
 import type { OrderType } from '../../domain/order.js';
-import {
-  NEWEST_FILLS,
-  type HistoryStore,
-  type SeenFill,
-  type SeenOrder,
-  type SizeUnits,
-  type TakenBack,
-} from '../../ports/stores/history.js';
+import { NEWEST_FILLS, type HistoryStore, type SeenFill, type SeenOrder, type TakenBack } from '../../ports/stores/history.js';
 import type { Hex } from '../../types.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 

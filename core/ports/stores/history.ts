@@ -1,5 +1,6 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Executed, OrderKey } from '../../domain/chain-event.js';
+import type { SizeUnits } from '../../domain/net-position.js';
 import type { Order, OrderType } from '../../domain/order.js';
 import type { Address, Hex } from '../../types.js';
 import type { RelayPurpose } from './relay.js';
@@ -33,9 +34,6 @@ export interface TapeFill extends SeenFill {
   /** How many fills of the same trader and second precede it. */
   readonly earlier: number;
 }
-
-/** Units to compute a size in base units where an event does not contain it. */
-export type SizeUnits = readonly { readonly index: number; readonly precision: bigint; readonly priceUsd: bigint }[];
 
 /** A TP or SL was set or confirmed at a price; 0 = it was removed. */
 export interface LevelStep extends Protection {

@@ -1,0 +1,186 @@
+import fc from 'fast-check';
+import type { Executed, PositionFound, TradeFigures } from '../../../core/domain/chain-event.js';
+import type { NetPosition } from '../../../core/domain/net-position.js';
+import { applyFresh, applyLate, revertAbove } from '../../../core/indexer/apply-events.js';
+import { foldStoredNets } from '../../../core/indexer/net-positions.js';
+import type { TrackingUnit } from '../../../core/ports/stores/tracking.js';
+import type { Address, Hex } from '../../../core/types.js';
+import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
+
+const CHAIN = 'arbitrum-sepolia';
+const E18 = 10n ** 18n;
+const USDC = { index: 3, precision: 10n ** 6n, priceUsd: 99_980_000n };
+const WETH = { index: 2, precision: 10n ** 18n, priceUsd: 3_000n * 10n ** 8n };
+const UNITS = [USDC, WETH];
+const MARKETS = 2;
+const ALL = { from: 0, to: Number.MAX_SAFE_INTEGER, limit: 1_000 };
+/** Trades below this index were open before the index began. */
+const OLDER = 3;
+
+let replicas: Replicas;
+let traders = 0;
+let hashes = 0;
+beforeAll(async () => {
+  replicas = await openReplicas();
+});
+afterAll(() => replicas.close());
+
+const newHash = (): Hex => `0x${(hashes += 1).toString(16).padStart(64, '0')}`;
+const newTrader = (): Address => `0x${(traders += 1).toString(16).padStart(40, '0')}`;
+
+/** One thing that is done to one of a few trades, at whatever the collateral is worth then; `isLate`: its log is missing at first. */
+const step = fc.record({
+  slot: fc.nat({ max: 6 }),
+  part: fc.bigInt({ min: 1n, max: 100n }),
+  token: fc.bigInt({ min: 1n, max: 4n * E18 }),
+  action: fc.constantFrom('increase', 'decrease', 'close', 'sl', 'liquidation', 'leverage'),
+  cents: fc.bigInt({ min: -200n, max: 200n }),
+  isLate: fc.boolean(),
+});
+type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
+
+interface Trade {
+  readonly tradeIndex: number;
+  readonly figures: TradeFigures;
+  readonly entryPriceUsd: bigint;
+}
+
+interface Happened {
+  readonly event: Executed;
+  readonly isLate: boolean;
+  /** The trades as this left them, closed ones included. */
+  readonly trades: ReadonlyMap<number, Trade>;
+}
+
+const collateralOf = (slot: number) => (slot % 2 === 0 ? USDC : WETH);
+const figuresOf = (slot: number, sizeToken: bigint): TradeFigures => ({
+  ...{ pairIndex: slot % MARKETS, collateralIndex: collateralOf(slot).index, long: slot % 3 !== 0, leverage: 10_000n },
+  ...{ collateralAmount: E18, openPrice: 10n ** 13n, tp: 0n, sl: 0n, sizeToken, isCounterTrade: false },
+});
+
+/** What happens on the chain: a slot holds one trade at a time, and the next is opened once that is closed. */
+function play(
+  trader: Address,
+  steps: readonly Step[],
+): { readonly before: ReadonlyMap<number, Trade>; readonly happened: readonly Happened[] } {
+  const open = new Map<number, Trade>();
+  for (let slot = 0; slot < OLDER; slot += 1)
+    open.set(slot, { tradeIndex: slot, figures: figuresOf(slot, BigInt(slot + 1) * E18), entryPriceUsd: collateralOf(slot).priceUsd });
+  const trades = new Map([...open.values()].map((trade) => [trade.tradeIndex, trade]));
+  const before = new Map(trades);
+  const happened = steps.map(({ slot, part, token, action, cents, isLate }, at): Happened => {
+    const collateral = collateralOf(slot);
+    const collateralPriceUsd = collateral.priceUsd + (collateral.priceUsd * cents) / 10_000n;
+    const known = open.get(slot);
+    const isNew = known === undefined;
+    const trade = known ?? { tradeIndex: trades.size, figures: figuresOf(slot, 0n), entryPriceUsd: collateralPriceUsd };
+    const had = trade.figures.sizeToken;
+    const added = isNew || action === 'increase' ? token : 0n;
+    const taken = added > 0n || action === 'leverage' ? 0n : action === 'decrease' ? (had * part) / 101n : had;
+    const figures = { ...trade.figures, sizeToken: had + added - taken };
+    if (figures.sizeToken === 0n) open.delete(slot);
+    else open.set(slot, { ...trade, figures });
+    trades.set(trade.tradeIndex, { ...trade, figures });
+    const { sizeToken: _, isCounterTrade: __, ...terms } = figures;
+    const event: Executed = {
+      ...{ kind: 'executed', action: isNew ? 'open' : action, trader, orderKey: null, tradeIndex: trade.tradeIndex },
+      place: {
+        blockNumber: BigInt(at + 1),
+        blockHash: newHash(),
+        txHash: newHash(),
+        logIndex: at % 2,
+        at: 1_000 * (1 + Math.floor(at / 3)),
+      },
+      ...{ terms, price: 10n ** 13n, oraclePrice: 10n ** 13n, sizeCollateral: E18, sizeToken: added + taken, collateral: E18 },
+      ...{ grossPnl: 0n, netPnl: 0n, fee: 0n, collateralPriceUsd, entryPriceUsd: trade.entryPriceUsd },
+      after: figures.sizeToken === 0n ? null : figures,
+    };
+    return { event, isLate, trades: new Map(trades) };
+  });
+  return { before, happened };
+}
+
+const store = () => replicas.stores[0];
+const change = <Result>(work: (unit: TrackingUnit) => Promise<Result>): Promise<Result> => store().tracking.change(CHAIN, work);
+
+/** As the follower ingests a range: trades that are not known are looked up before it, by a node with or without the state of then. */
+async function ingest(trader: Address, past: ReadonlyMap<number, Trade>, range: readonly Happened[], hasOldState: boolean): Promise<void> {
+  const [first] = range;
+  const last = range.at(-1);
+  if (!first || !last) return;
+  const older = [...new Set(range.map(({ event }) => event.tradeIndex))].filter((tradeIndex) => tradeIndex < OLDER);
+  const refs = older.map((tradeIndex) => ({ trader, tradeIndex }));
+  const known = await store().tracking.knownTrades(CHAIN, refs);
+  const found = refs.flatMap(({ tradeIndex }): PositionFound[] => {
+    if (known.has(`${trader}/${tradeIndex}`)) return [];
+    const now = last.trades.get(tradeIndex);
+    const then = past.get(tradeIndex);
+    const trade = hasOldState || now?.figures.sizeToken === 0n ? then : now;
+    if (!trade) throw new Error('an older trade is not known');
+    const place = { blockNumber: first.event.place.blockNumber, blockHash: null, txHash: null, logIndex: null, at: 0 };
+    const about = { kind: 'found', trader, orderKey: null, tradeIndex, place, isOpen: true, slippageP: 0n, openedBlock: 0n } as const;
+    return [{ ...about, trade: trade.figures, entryPriceUsd: trade.entryPriceUsd }];
+  });
+  await change(async (unit) => {
+    await applyFresh(unit, found, { units: UNITS });
+    await applyFresh(
+      unit,
+      range.flatMap(({ event, isLate }) => (isLate ? [] : [event])),
+      { units: UNITS },
+    );
+  });
+  const late = range.flatMap(({ event, isLate }) => (isLate ? [event] : []));
+  await change((unit) => applyLate(unit, late, { units: UNITS }));
+}
+
+const netsOf = (trader: Address) =>
+  change(async (unit) =>
+    (await unit.fillsAfter(trader, null, 1_000)).map(({ id, executed, net }) => ({ id, action: executed.action, net })),
+  );
+
+it('the net position of each fill is what undoing later fills gives, whatever is found late, taken back or folded anew', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(step, { minLength: 2, maxLength: 24 }),
+      fc.record({ cut: fc.nat(), fork: fc.nat(), hasOldState: fc.boolean() }),
+      async (steps, { cut, fork, hasOldState }) => {
+        const trader = newTrader();
+        const { before, happened } = play(trader, steps);
+        const middle = 1 + (cut % (happened.length - 1));
+        const pastAt = (at: number) => (at === 0 ? before : (happened[at - 1]?.trades ?? before));
+        const take = (from: number, to: number) => ingest(trader, pastAt(from), happened.slice(from, to), hasOldState);
+        const asUndone = async () => {
+          const fills = await store().facade.history.fills(CHAIN, trader, { ...ALL, newestFirst: false }, UNITS);
+          return fills.map(({ id, before: from, after }) => ({ id, net: { before: from, after } }));
+        };
+        const agree = async () => {
+          const nets = await netsOf(trader);
+          const undone = await asUndone();
+          const shown = nets.filter(({ action }) => action !== 'leverage');
+          expect(shown.map(({ id }) => id)).toEqual(undone.map(({ id }) => id));
+          // The statement divides with as many digits as fit, which rounds the last one: -9998 / 1e4 - 1e18 is not cut.
+          for (const [nth, { net }] of shown.entries())
+            expect([net, undone[nth]?.net, isNear(net, undone[nth]?.net)]).toEqual([net, undone[nth]?.net, true]);
+          await change(async (unit) => {
+            unit.forgetNets([trader]);
+            await foldStoredNets(unit, UNITS);
+          });
+          expect(await netsOf(trader)).toEqual(nets);
+        };
+        await take(0, middle);
+        await agree();
+        await take(middle, happened.length);
+        await agree();
+        const height = fork % happened.length;
+        await change((unit) => revertAbove(unit, BigInt(height), UNITS));
+        await agree();
+        await take(height, happened.length);
+        await agree();
+      },
+    ),
+    { numRuns: 20 },
+  );
+});
+
+const isNear = (a: NetPosition | null, b: NetPosition | undefined): boolean =>
+  a !== null && b !== undefined && [a.before - b.before, a.after - b.after].every((off) => off >= -1n && off <= 1n);
