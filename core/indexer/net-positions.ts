@@ -11,7 +11,8 @@ import {
   type SizeUnits,
 } from '../domain/net-position.js';
 import { GatewayError } from '../errors.js';
-import type { Venue } from '../gateway.js';
+import type { Gateway, Venue } from '../gateway.js';
+import type { SeenFill, StoredFill } from '../ports/stores/history.js';
 import type { FillToFold } from '../ports/stores/net-positions.js';
 import { tradeRefKey, type TrackingUnit, type TradeRef } from '../ports/stores/tracking.js';
 import type { Address } from '../types.js';
@@ -112,3 +113,23 @@ export async function foldStoredNets(unit: TrackingUnit, units: SizeUnits): Prom
   await refoldNets(unit, traders, units);
   return traders.length === TRADERS_AT_ONCE;
 }
+
+/** Reads fills. Where some are not folded, their traders are folded first, while the follower waits. */
+export async function readFolded<Fill extends StoredFill>(
+  gateway: Gateway,
+  { definition, feed }: Venue,
+  read: () => Promise<readonly Fill[]>,
+): Promise<readonly (Fill & SeenFill)[]> {
+  for (;;) {
+    const fills = await read();
+    if (fills.every(isFolded)) return fills;
+    const units = feed.config().collaterals;
+    const traders = new Set(fills.flatMap((fill) => (isFolded(fill) ? [] : [fill.executed.trader])));
+    await gateway.store.tracking.change(definition.slug, async (unit) => {
+      await unit.cursor();
+      await refoldNets(unit, [...traders], units);
+    });
+  }
+}
+
+const isFolded = <Fill extends StoredFill>(fill: Fill): fill is Fill & SeenFill => fill.before !== null && fill.after !== null;
