@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import type { Executed, PositionFound, TradeFigures } from '../../../core/domain/chain-event.js';
 import { applyFresh, applyLate, revertAbove } from '../../../core/indexer/apply-events.js';
-import { foldStoredNets } from '../../../core/indexer/net-positions.js';
+import { foldStored } from '../../../core/indexer/chain-steps.js';
+import { FILLS_AT_ONCE, foldStoredNets, readFolded, TRADERS_AT_ONCE } from '../../../core/indexer/net-positions.js';
+import type { Gateway, Venue } from '../../../core/gateway.js';
+import { GatewayError } from '../../../core/errors.js';
 import type { TrackingUnit } from '../../../core/ports/stores/tracking.js';
 import type { Address, Hex } from '../../../core/types.js';
 import { openReplicas, type Replicas } from '../../harness/database/two-stores.js';
@@ -133,7 +136,7 @@ async function ingest(trader: Address, past: ReadonlyMap<number, Trade>, range: 
 }
 
 const netsOf = (trader: Address) =>
-  change(async (unit) => (await unit.fillsAfter(trader, null, 1_000)).map(({ executed, net }) => ({ action: executed.action, net })));
+  change(async (unit) => (await unit.fillsAfter(trader, null, 10_000)).map(({ executed, net }) => ({ action: executed.action, net })));
 
 it('the net position of each fill is that of the trades on the chain, whatever is found late, taken back or folded anew', async () => {
   await fc.assert(
@@ -185,4 +188,70 @@ it('the net position of each fill is that of the trades on the chain, whatever i
     ),
     { numRuns: 20 },
   );
+});
+
+describe('fills of a release that did not fold', () => {
+  const CURSOR = { startBlock: 0n, number: 1_000_000n, hash: '0x1' } as const;
+  const WINDOW = { from: 0, to: Number.MAX_SAFE_INTEGER, limit: 10_000, newestFirst: false };
+  const OPENED: Step = { slot: 5, part: 1n, token: E18, action: 'increase', cents: 7n, isLate: false };
+  const venue = { definition: { slug: CHAIN }, feed: { config: () => ({ collaterals: UNITS }) } } as unknown as Venue;
+  const gateway = (nth: 0 | 1): Gateway => ({ store: replicas.stores[nth] }) as unknown as Gateway;
+  beforeAll(() => change((unit) => Promise.resolve(unit.setCursor(CURSOR))));
+
+  /** A trader with this many fills, and their nets; nothing of it is stored as folded. */
+  async function unfolded(fills: number) {
+    const trader = newTrader();
+    const { before, happened } = play(
+      trader,
+      Array.from({ length: fills }, (_, nth) => ({ ...OPENED, slot: 3 + (nth % 4) })),
+    );
+    const past = (at: number) => (at === 0 ? before : (happened[at - 1]?.trades ?? before));
+    await ingest(trader, past(0), happened.slice(0, -1), true);
+    const nets = await netsOf(trader);
+    await change((unit) => Promise.resolve(unit.forgetNets([trader])));
+    expect((await netsOf(trader)).every(({ net }) => net === null)).toBe(true);
+    return { trader, nets, takeNext: () => ingest(trader, past(fills - 1), happened.slice(-1), true) };
+  }
+
+  it('are folded in short steps, also while new fills come in, and by two replicas at once', async () => {
+    const all = await Promise.all(Array.from({ length: TRADERS_AT_ONCE + 3 }, () => unfolded(4)));
+    expect(await foldStored(gateway(0), venue, CURSOR)).toBe(true);
+    for (const { takeNext } of all) await takeNext();
+    await Promise.all([foldStored(gateway(0), venue, CURSOR), foldStored(gateway(1), venue, CURSOR)]);
+    expect(await foldStored(gateway(0), venue, CURSOR)).toBe(false);
+    for (const { trader, nets } of all) {
+      const now = await netsOf(trader);
+      expect(now.slice(0, -1)).toEqual(nets);
+      expect(now.at(-1)?.net?.before).toBe(nets.findLast((_, at) => at % 2 === nets.length % 2)?.net?.after);
+    }
+  });
+
+  it('of one trader are folded in pages', async () => {
+    const { trader, nets } = await unfolded(FILLS_AT_ONCE + 20);
+    expect(await foldStored(gateway(0), venue, CURSOR)).toBe(false);
+    expect(await netsOf(trader)).toEqual(nets);
+  });
+
+  it('are folded before they are read', async () => {
+    const { trader, nets } = await unfolded(4);
+    const fills = await readFolded(gateway(1), venue, () => replicas.stores[1].facade.history.fills(CHAIN, trader, WINDOW));
+    expect(fills.map(({ before, after }) => ({ before, after }))).toEqual(nets.map(({ net }) => net));
+    expect(await netsOf(trader)).toEqual(nets);
+  });
+
+  it('wait until the collaterals are loaded, as fills of blocks that come before that do', async () => {
+    const { trader, takeNext } = await unfolded(4);
+    const unloaded = {
+      ...venue,
+      feed: {
+        config: () => {
+          throw new GatewayError('NOT_READY', { reason: 'no parameters yet' });
+        },
+      },
+    } as unknown as Venue;
+    expect(await foldStored(gateway(0), unloaded, CURSOR)).toBeNull();
+    await takeNext();
+    expect(await foldStored(gateway(0), venue, CURSOR)).toBe(false);
+    expect((await netsOf(trader)).every(({ net }) => net !== null)).toBe(true);
+  });
 });
