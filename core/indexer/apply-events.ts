@@ -8,6 +8,7 @@ import {
   type Requested,
   type Rested,
 } from '../domain/chain-event.js';
+import type { SizeUnits } from '../domain/net-position.js';
 import type { Order } from '../domain/order.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import { tagsIn } from '../trading/encode-intent.js';
@@ -28,21 +29,34 @@ import {
 } from '../ports/stores/tracking.js';
 import { type Linked, createBook, isUnplaced, type Book, type LinkInput, type Step } from './link-book.js';
 import { foldOrder, placeAfter, shapeOfEvent } from '../domain/order-machine.js';
+import { foldFresh, outdatedByUndoing, refoldNets, tradersOf } from './net-positions.js';
 import { levelChanges, levelRefs, setsLevel } from './link-levels.js';
 import { movesBack, stopMove, stopMovesOf } from './moved-stops.js';
 
+/** What is known besides the events. */
+export interface Known {
+  readonly inputs?: ReadonlyMap<Hex, Hex>;
+  /** Null before the collaterals are loaded. */
+  readonly units?: SizeUnits | null;
+}
+
 const NO_INPUTS: ReadonlyMap<Hex, Hex> = new Map();
+const NO_UNITS: SizeUnits = [];
 
 /** Applies events newer than all stored ones: affected rows are folded forward from their stored state. */
-export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent[], inputs = NO_INPUTS): Promise<Changes> {
+export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent[], known: Known = {}): Promise<Changes> {
+  const { inputs = NO_INPUTS, units = NO_UNITS } = known;
   const added = (await unit.unknown(events)).sort((a, b) => comparePlaces(a.place, b.place));
   if (added.length === 0) return NO_CHANGES;
   const linked = await link(unit, added, inputs);
-  if (linked.moved.length > 0) return foldLinked(unit, linked);
-  const stored = new Map((await unit.append(linked.steps)).map((one) => [one.event, one]));
+  if (linked.moved.length > 0) return foldLinked(unit, linked, units);
+  const nets = await foldFresh(unit, added, units);
+  const steps = linked.steps.map((step) => ({ ...step, net: nets.of.get(step.event) }));
+  const stored = new Map((await unit.append(steps)).map((one) => [one.event, one]));
   unit.saveOrders(linked.orders);
   unit.noteHashes(linked.hashes);
   const trades = await moveTrades(unit, added);
+  await refoldNets(unit, nets.outdated, units);
   const entries = linked.steps.flatMap((step): NewJournalEntry[] => {
     const { trader } = step.event;
     const { before, after } = step;
@@ -105,18 +119,20 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
 }
 
 /** Applies events found by a reread: affected rows are folded again from all their stored events. */
-export async function applyLate(unit: TrackingUnit, events: readonly ChainEvent[], inputs = NO_INPUTS): Promise<Changes> {
+export async function applyLate(unit: TrackingUnit, events: readonly ChainEvent[], known: Known = {}): Promise<Changes> {
+  const { inputs = NO_INPUTS, units = NO_UNITS } = known;
   const added = (await unit.unknown(events)).sort((a, b) => comparePlaces(a.place, b.place));
-  return added.length === 0 ? NO_CHANGES : foldLinked(unit, await link(unit, added, inputs));
+  return added.length === 0 ? NO_CHANGES : foldLinked(unit, await link(unit, added, inputs), units);
 }
 
-async function foldLinked(unit: TrackingUnit, linked: LinkedRows): Promise<Changes> {
+async function foldLinked(unit: TrackingUnit, linked: LinkedRows, units: SizeUnits | null): Promise<Changes> {
   const stored = await unit.append(linked.steps);
   for (const { trader, orderKey, to } of linked.moved) unit.moveEvents({ trader, orderKey }, to);
   const events = linked.steps.map(({ event }) => event);
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
   const changes = await foldAgain(unit, { orders, trades: tradesOf(events), events }, 'update');
   unit.noteHashes(linked.hashes);
+  await refoldNets(unit, tradersOf(events), units);
   // Order entries precede fill entries, as in applyFresh.
   return { ...changes, events, journalEntries: [...changes.journalEntries, ...stored.flatMap(fillOf)] };
 }
@@ -128,10 +144,11 @@ const tradesOf = (events: readonly ChainEvent[]): TradeRef[] => [
 ];
 
 /** Reverts all events above the block, folds the affected rows again and returns corrections for what was published. */
-export async function revertAbove(unit: TrackingUnit, block: bigint): Promise<Changes> {
+export async function revertAbove(unit: TrackingUnit, block: bigint, units: SizeUnits | null = NO_UNITS): Promise<Changes> {
   const orphaned = await unit.orphanAbove(block);
   const orders = await unit.orders({ refs: orphaned.places, ids: orphaned.orderIds });
   const changes = await foldAgain(unit, { orders, trades: orphaned.trades, events: orphaned.events }, 'correction');
+  await refoldNets(unit, await outdatedByUndoing(unit, orphaned.events), units);
   const fills = orphaned.fills.map(({ id, executed }): NewJournalEntry => ({
     trader: executed.trader,
     fact: { kind: 'correction', of: { kind: 'fill', id, executed } },

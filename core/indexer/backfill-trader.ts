@@ -9,6 +9,7 @@ import { redactText } from '../observability/redact.js';
 import { applyFresh, refsOf } from './apply-events.js';
 import { change, CursorMovedError } from './chain-steps.js';
 import { entryPriceOf, precisionsOf } from './interpret-range.js';
+import { sizeUnitsOf } from './net-positions.js';
 import { orderRefKey, type ChainCursor, type TrackingUnit } from '../ports/stores/tracking.js';
 
 /**
@@ -36,7 +37,7 @@ async function backfillLocked(gateway: Gateway, venue: Venue, trader: Address): 
   const changes = await gateway.store.tracking.change(venue.definition.slug, async (unit) => {
     const cursor = await unit.cursor();
     if (cursor === null) return null;
-    const made = await backfill(unit, trader, cursor, await lookUp(venue, trader, cursor));
+    const made = await backfill(unit, venue, trader, { cursor, events: await lookUp(venue, trader, cursor) });
     unit.publish(venue.clock.now(), made.changes.journalEntries);
     return made;
   });
@@ -45,11 +46,16 @@ async function backfillLocked(gateway: Gateway, venue: Venue, trader: Address): 
 
 async function backfillAt(gateway: Gateway, venue: Venue, trader: Address, cursor: ChainCursor): Promise<void> {
   const events = await lookUp(venue, trader, cursor);
-  await change(gateway, venue, cursor, (unit) => backfill(unit, trader, cursor, events));
+  await change(gateway, venue, cursor, (unit) => backfill(unit, venue, trader, { cursor, events }));
 }
 
-async function backfill(unit: TrackingUnit, trader: Address, cursor: ChainCursor, events: readonly ChainEvent[]) {
-  const changes = await applyFresh(unit, await unseen(unit, events));
+interface Read {
+  readonly cursor: ChainCursor;
+  readonly events: readonly ChainEvent[];
+}
+
+async function backfill(unit: TrackingUnit, venue: Venue, trader: Address, { cursor, events }: Read) {
+  const changes = await applyFresh(unit, await unseen(unit, events), { units: sizeUnitsOf(venue) });
   unit.markBackfilled(trader, cursor.number);
   return { block: cursor.number, changes };
 }

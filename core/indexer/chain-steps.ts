@@ -21,6 +21,7 @@ import { refreshStanding } from './contract-standing.js';
 import type { TransactionReceipt } from '../domain/diamond-log.js';
 import { hashesOf, tradesAfter, withReceipts, type ReadRange } from './unread-transactions.js';
 import { overlookedLevel } from './link-levels.js';
+import { foldStoredNets, sizeUnitsOf } from './net-positions.js';
 
 /** The steps of a follower. Each is one transaction that commits only if the stored cursor still equals the given one. */
 
@@ -55,6 +56,7 @@ export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor
     if (unlogged === null) throw new CursorMovedError();
     return { cursor: next, unlogged };
   }
+  const units = sizeUnitsOf(venue);
   const mentioned = tradesMentioned(logs);
   const [found, inputs, after] = await Promise.all([
     foundBefore(gateway, venue, mentioned, blocks),
@@ -62,10 +64,10 @@ export async function ingest(gateway: Gateway, venue: Venue, cursor: ChainCursor
     tradesAfter(gateway, venue, unread),
   ]);
   await change(gateway, venue, cursor, async (unit) => {
-    const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found);
+    const before = found.length === 0 ? NO_CHANGES : await applyFresh(unit, found, { units });
     const known = await unit.positions(mentioned);
     const events = [...interpretRange(logs, known, precisionsOf(venue), hashesOf(unread)), ...after];
-    const done = await applyFresh(unit, events, inputs);
+    const done = await applyFresh(unit, events, { inputs, units });
     noteContract(unit, range);
     unit.setCursor(next, blocks);
     return { block: next.number, changes: merge(before, done) };
@@ -136,6 +138,16 @@ export const countStored = (gateway: Gateway, venue: Venue, cursor: ChainCursor)
     return countTrades(unit);
   });
 
+/** Folds the net positions of fills stored by another release; null before the collaterals are loaded, otherwise true while there may be more. */
+export async function foldStored(gateway: Gateway, venue: Venue, cursor: ChainCursor): Promise<boolean | null> {
+  const units = sizeUnitsOf(venue);
+  if (units === null) return null;
+  return gateway.store.tracking.change(venue.definition.slug, async (unit) => {
+    await requireCursor(unit, cursor);
+    return foldStoredNets(unit, units);
+  });
+}
+
 /** An execution, or its correction after a reorganisation. One that changes no size is counted too: what is not counted counts as a backlog. */
 const isExecution = ({ fact }: NewJournalEntry): boolean => (fact.kind === 'correction' ? fact.of : fact).kind === 'fill';
 
@@ -174,7 +186,7 @@ export async function ingestLate(gateway: Gateway, venue: Venue, cursor: ChainCu
     stands = block === undefined;
     if (block) return readAgainFrom(unit, venue, cursor, block);
     noteContract(unit, range);
-    return { block: cursor.number, changes: await applyLate(unit, late, inputs) };
+    return { block: cursor.number, changes: await applyLate(unit, late, { inputs, units: sizeUnitsOf(venue) }) };
   });
   await refreshIfNoted(gateway, venue, range);
   if (events.length > 0) venue.log.warn('chain.late-logs', { events: events.length });
@@ -201,7 +213,7 @@ export async function readAgainFrom(
   block: BlockHead,
 ): Promise<Change> {
   const next = { startBlock, number: block.number - 1n, hash: block.parentHash };
-  const changes = await revertAbove(unit, next.number);
+  const changes = await revertAbove(unit, next.number, sizeUnitsOf(venue));
   unit.setCursor(next);
   venue.log.warn('chain.read-again', { from, to: next.number });
   return { block: next.number, changes };
@@ -212,7 +224,7 @@ export async function revertTo(gateway: Gateway, venue: Venue, cursor: ChainCurs
   const { startBlock } = cursor;
   const next: ChainCursor = fork === null ? { startBlock, number: startBlock - 1n, hash: null } : { startBlock, ...fork };
   const { orders } = await change(gateway, venue, cursor, async (unit) => {
-    const changes = await revertAbove(unit, next.number);
+    const changes = await revertAbove(unit, next.number, sizeUnitsOf(venue));
     unit.setCursor(next);
     return { block: next.number, changes };
   });

@@ -3,7 +3,17 @@ import { ChainMovedError, type LogRange } from '../ports/chain.js';
 import type { BlockHead, Hex } from '../types.js';
 import { watchHashes } from '../trading/watch-hashes.js';
 import { createFollowFailures } from './follow-failures.js';
-import { COUNTED_AT_ONCE, countStored, revertTo, ingest, ingestLate, timeOut, timeoutBlocks, unansweredUpTo } from './chain-steps.js';
+import {
+  COUNTED_AT_ONCE,
+  countStored,
+  foldStored,
+  revertTo,
+  ingest,
+  ingestLate,
+  timeOut,
+  timeoutBlocks,
+  unansweredUpTo,
+} from './chain-steps.js';
 import { readKept } from './read-kept.js';
 import type { ChainCursor, Checkpoint, Lease, UnloggedWork } from '../ports/stores/tracking.js';
 import { createKnownByLooks, TRY_AGAIN_MS } from '../domain/known-by-looks.js';
@@ -62,6 +72,8 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
   let unlogged: UnloggedWork | null = null;
   /** Stored executions may be missing in the minutes of the markets: another release may have stored them. */
   let hasUncounted = true;
+  /** Stored fills may be without their net position: another release may have stored them, or this one before the collaterals were loaded. */
+  let hasUnfolded = true;
   let wake = new AbortController();
   const cancels = [
     onVenue(gateway, venue, 'head', () => wake.abort()),
@@ -119,7 +131,9 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
     recordProgress(reached.number, head.number);
     ownCursor = reached.hash === null ? null : reached;
     if (hasUncounted) hasUncounted = await countStored(gateway, venue, reached);
-    if (reached.number < head.number || hasUncounted) return { isBehind: true, isVerified: true };
+    const isFolding = hasUnfolded ? await foldStored(gateway, venue, reached) : false;
+    hasUnfolded = isFolding !== false;
+    if (reached.number < head.number || hasUncounted || isFolding === true) return { isBehind: true, isVerified: true };
     if (!(await rereadWhenDue(reached))) {
       ownCursor = null;
       return { isBehind: true, isVerified: true };
@@ -155,6 +169,7 @@ function createFollower(gateway: Gateway, venue: Venue, options: FollowOptions) 
       await lease.release().catch(() => undefined);
       lease = null;
       hasUncounted = true;
+      hasUnfolded = true;
       ownCursor = null;
       unlogged = null;
     }

@@ -9,6 +9,7 @@ import { change, readAgainFrom } from './chain-steps.js';
 import { refreshStanding } from './contract-standing.js';
 import { interpretRange, precisionsOf } from './interpret-range.js';
 import { overlookedLevel } from './link-levels.js';
+import { sizeUnitsOf } from './net-positions.js';
 
 const AT_ONCE = 1_000;
 const NO_INPUTS = new Map();
@@ -36,7 +37,7 @@ export async function readKept(gateway: Gateway, venue: Venue, cursor: ChainCurs
         outcome.stands = false;
         return readAgainFrom(unit, venue, cursor, block);
       }
-      return { block: cursor.number, changes: await applyLate(unit, events) };
+      return { block: cursor.number, changes: await applyLate(unit, events, { units: sizeUnitsOf(venue) }) };
     });
     venue.log.info('chain.kept-transaction-read', { txHash: place.txHash });
     if (!outcome.stands) return false;

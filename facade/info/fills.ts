@@ -2,6 +2,7 @@ import { comparePlaces, type Executed } from '../../core/domain/chain-event.js';
 import { add, divideInteger, parseDecimal } from '../../core/domain/decimal.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import { COUNTED_TOGETHER, resultAlone, tradeResults, type TradeResult } from '../../core/domain/trade-results.js';
+import { readFolded } from '../../core/indexer/net-positions.js';
 import type { FillWindow, SeenFill } from '../../core/ports/stores/history.js';
 import type { Protection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
@@ -49,10 +50,9 @@ export async function readFills(
   const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const { history } = gateway.store.facade;
-  const units = venue.feed.config().collaterals;
   // Fills of one second differ by milliseconds, so the range starts with the whole second.
   const seconds = { ...window, from: window.from - SECOND_MS + 1 };
-  const found = await history.fills(slug, trader, seconds, units);
+  const found = await readFolded(gateway, venue, () => history.fills(slug, trader, seconds));
   if (found.length === 0) return [];
   const [orders, results] = await Promise.all([ordersOf(account, found), withoutResults ? NO_RESULTS : resultsOf(account, found)]);
   const oldest = Math.min(...found.map(({ executed }) => executed.place.at));
@@ -62,7 +62,7 @@ export async function readFills(
     [...orders.values()].flatMap(({ record }) => siblingsOf(record)),
   );
   const past = { from: first ?? 0, to: oldest - 1, limit: MOST_BEFORE, newestFirst: true };
-  const earlier = first === null || first >= oldest ? [] : await history.fills(slug, trader, past, units);
+  const earlier = first === null || first >= oldest ? [] : await readFolded(gateway, venue, () => history.fills(slug, trader, past));
   const shown = show(account, [...earlier, ...found], { orders: new Map([...(await ordersOf(account, earlier)), ...orders]), results });
   const within = shown.filter(({ part: { time } }) => time >= Math.max(window.from, oldest) && time <= window.to);
   return window.newestFirst ? within.reverse() : within;

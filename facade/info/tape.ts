@@ -2,6 +2,7 @@ import { keccak256, toBytes } from 'viem';
 import { comparePlaces } from '../../core/domain/chain-event.js';
 import { divideInteger } from '../../core/domain/decimal.js';
 import type { MarketTrade } from '../../core/domain/market.js';
+import { readFolded } from '../../core/indexer/net-positions.js';
 import type { TapeFill } from '../../core/ports/stores/history.js';
 import type { Gateway, Venue } from '../../core/gateway.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
@@ -46,7 +47,7 @@ export async function recentTrades(gateway: Gateway, venue: Venue, asset: Asset)
 export async function readTape(gateway: Gateway, venue: Venue, asset: Asset, limit: number): Promise<TapeTrade[]> {
   const { slug, diamond } = venue.definition;
   const config = venue.feed.config();
-  const found = await gateway.store.facade.history.tape(slug, asset.id, limit, config.collaterals);
+  const found = await readFolded(gateway, venue, () => gateway.store.facade.history.tape(slug, asset.id, limit));
   const records = await gateway.store.exchange.ofOrders(
     slug,
     found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : [])),

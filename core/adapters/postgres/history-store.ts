@@ -1,14 +1,7 @@
 import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
 import type { OrderType } from '../../domain/order.js';
-import {
-  NEWEST_FILLS,
-  type HistoryStore,
-  type SeenFill,
-  type SeenOrder,
-  type SizeUnits,
-  type TakenBack,
-} from '../../ports/stores/history.js';
+import { NEWEST_FILLS, type HistoryStore, type SeenOrder, type StoredFill, type TakenBack } from '../../ports/stores/history.js';
 import type { Hex } from '../../types.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
@@ -33,8 +26,8 @@ interface FillRow {
   is_relayed: boolean;
   order_type: OrderType | null;
   opening: string | null;
-  before: string;
-  after: string;
+  before: string | null;
+  after: string | null;
 }
 
 const ORDERS = `
@@ -45,99 +38,52 @@ const ORDERS = `
 
 const OWN_FILLS = `chain_events.chain = :chain and chain_events.trader = :trader and is_fill and not orphaned and event ->> 'action' <> 'leverage'`;
 
-const numeric = (name: string): string => `(event -> '${name}' ->> '$n')::numeric`;
+const AT = `((event -> 'place' ->> 'at')::bigint)`;
 
-/** 1e18; for trades from before the contract stored tokens, computed from their cost. */
-const TOKENS = `case when ${numeric('sizeToken')} > 0 or (event -> 'after' -> 'sizeToken' ->> '$n')::numeric > 0 then ${numeric('sizeToken')}
-  else coalesce(trunc(${numeric('sizeCollateral')} * 1e28 / units.precision / nullif((event -> 'terms' -> 'openPrice' ->> '$n')::numeric, 0)), 0) end`;
-const OPENS = `event ->> 'action' in ('open', 'increase')`;
-/** 1e26, signed: change of the net position by a fill, at the collateral price of the trade's opening. */
-const MOVED = `(${TOKENS}) * coalesce(${numeric('entryPriceUsd')}, ${numeric('collateralPriceUsd')}, units.price_usd, 1e8)
-  * case when (${OPENS}) = (event -> 'terms' ->> 'long')::boolean then 1 else -1 end`;
-const PAIR = `(event -> 'terms' ->> 'pairIndex')::integer`;
-const unitsOf = (collateralIndex: string): string =>
-  `left join jsonb_to_recordset(:units::jsonb) as units(index integer, precision numeric, price_usd numeric) on units.index = ${collateralIndex}`;
-const UNITS = unitsOf(`(event -> 'terms' ->> 'collateralIndex')::integer`);
+/** Of `chain_events`. */
+const FILL_COLUMNS = `id, chain, trader, trade_index, order_id as linked_order, order_key, block_number, log_index, ${AT} as at, event::text as event,
+    net_before::text as before, net_after::text as after`;
 
-const held = (name: string): string => `(state -> '${name}' ->> '$n')::numeric`;
-/** 1e26, signed: open size of each market. */
-const heldBy = (owner: string): string => `
-  select trader, (state ->> 'pairIndex')::integer as pair_index, sum(
-    coalesce(nullif(${held('sizeToken')}, 0),
-      trunc(trunc(${held('collateralAmount')} * ${held('leverage')} / 1000) * 1e28 / units.precision / nullif(${held('openPrice')}, 0)), 0)
-    * coalesce(${held('entryPriceUsd')}, units.price_usd, 1e8) * case when (state ->> 'long')::boolean then 1 else -1 end) as base
-  from positions ${unitsOf(`(state ->> 'collateralIndex')::integer`)}
-  where chain = :chain and ${owner} and is_open and state is not null group by 1, 2`;
-
-const ORDER_COLUMNS = `orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed, orders.state ->> 'type' as order_type,
+/**
+ * The fills of `page`, a select of FILL_COLUMNS, each with its order; one that was stored without its order is joined by order key. The page is
+ * cut before joins, so that its cost does not grow with the table.
+ */
+const withOrders = (page: string, way: 'asc' | 'desc'): string => `
+  with page as materialized (${page})
+  select page.*, orders.id as order_id, coalesce(agents.mode = 'relayed', false) as is_relayed, orders.state ->> 'type' as order_type,
     case when agents.mode is distinct from 'relayed' and orders.state ->> 'action' in ('open', 'increase') and orders.state -> 'asked' is not null
-      then orders.state::text end as opening`;
-/** Joins the order of each fill of the page. */
-const OF_ORDER = `
-  left join orders on orders.id = coalesce(page.order_id, (
+      then orders.state::text end as opening
+  from page
+  left join orders on orders.id = coalesce(page.linked_order, (
     select id from orders known where known.chain = page.chain and known.trader = page.trader and known.order_key = page.order_key
   ), (
     select hit.order_id from chain_events hit where hit.chain = page.chain and hit.trader = page.trader and hit.trade_index = page.trade_index
       and hit.kind = 'guardHit' and not hit.orphaned and hit.block_number = page.block_number and hit.log_index = page.log_index limit 1
   ))
-  left join agents on agents.chain = orders.chain and agents.agent = orders.agent`;
-
-/**
- * The page is cut before joins, so that its cost does not grow with the table. Events stored without their order are joined by order key.
- * Positions and fills are read in one statement, so that they are consistent.
- */
-const fillsSql = (way: 'asc' | 'desc'): string => `
-  with page as materialized (
-    select chain_events.*, ${AT} as at, ${PAIR} as pair_index, ${MOVED} as moved
-    from (
-      select * from chain_events where ${OWN_FILLS} and ${AT} between :from and :to
-      order by ${AT} ${way} fetch first (cast(:limit as bigint)) rows with ties
-    ) chain_events ${UNITS}
-  ), newer as (
-    select ${PAIR} as pair_index, sum(${MOVED}) as moved
-    from (
-      select event from chain_events where ${OWN_FILLS} and ${AT} > (select max(at) from page) order by ${AT} desc limit ${NEWEST_FILLS}
-    ) later ${UNITS} group by 1
-  ), held as (${heldBy('trader = :trader')})
-  select page.id, event::text, ${ORDER_COLUMNS},
-    trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later) / 1e8)::text as before,
-    trunc((coalesce(held.base, 0) - coalesce(newer.moved, 0) - sum(page.moved) over later + page.moved) / 1e8)::text as after
-  from page
-  left join held on held.pair_index = page.pair_index
-  left join newer on newer.pair_index = page.pair_index
-  ${OF_ORDER}
-  window later as (partition by page.pair_index order by page.at desc, page.block_number desc, page.log_index desc)
+  left join agents on agents.chain = orders.chain and agents.agent = orders.agent
   order by page.at ${way}, page.block_number ${way}, page.log_index ${way}`;
 
-const AT = `((event -> 'place' ->> 'at')::bigint)`;
+export const fillsSql = (way: 'asc' | 'desc'): string =>
+  withOrders(
+    `select ${FILL_COLUMNS} from chain_events where ${OWN_FILLS} and ${AT} between :from and :to
+     order by ${AT} ${way} fetch first (cast(:limit as bigint)) rows with ties`,
+    way,
+  );
 
-/** The newest fills of one market; later fills of each trader are subtracted from its open size. */
-const TAPE = `
-  with page as materialized (
-    select chain_events.*, ${AT} as at, ${MOVED} as moved
-    from (
-      select * from chain_events where chain = :chain and is_fill and not orphaned and event ->> 'action' <> 'leverage' and ${PAIR} = :pairIndex
-      order by ${AT} desc, block_number desc, log_index desc limit :limit
-    ) chain_events ${UNITS}
-  ), held as (${heldBy('trader = any(array(select trader from page))')})
-  select page.id, event::text, ${ORDER_COLUMNS},
-    trunc((coalesce(held.base, 0) - since.moved - page.moved) / 1e8)::text as before,
-    trunc((coalesce(held.base, 0) - since.moved) / 1e8)::text as after,
-    (select count(*) from chain_events where chain = page.chain and trader = page.trader and is_fill and not orphaned
-      and event ->> 'action' <> 'leverage' and ${AT} = page.at
-      and (block_number, log_index) < (page.block_number, page.log_index))::integer as earlier
-  from page
-  left join held on held.trader = page.trader and held.pair_index = :pairIndex
-  cross join lateral (
-    select coalesce(sum(${MOVED}), 0) as moved
-    from (
-      select event from chain_events where chain = page.chain and trader = page.trader and is_fill and not orphaned
-        and event ->> 'action' <> 'leverage' and ${PAIR} = :pairIndex
-        and (${AT}, block_number, log_index) > (page.at, page.block_number, page.log_index)
-    ) later ${UNITS}
-  ) since
-  ${OF_ORDER}
-  order by page.at desc, page.block_number desc, page.log_index desc`;
+/** The newest fills of one market, each with the number of fills of its trader that precede it in its second. */
+export const TAPE = withOrders(
+  `select ${FILL_COLUMNS}, (
+       select count(*)::integer from chain_events other
+       where other.chain = fill.chain and other.trader = fill.trader and other.is_fill and not other.orphaned
+         and other.event ->> 'action' <> 'leverage'
+         and (other.event -> 'place' ->> 'at')::bigint = (fill.event -> 'place' ->> 'at')::bigint
+         and (other.block_number, other.log_index) < (fill.block_number, fill.log_index)
+     ) as earlier
+   from chain_events fill
+   where chain = :chain and is_fill and not orphaned and event ->> 'action' <> 'leverage' and (event -> 'terms' ->> 'pairIndex')::integer = :pairIndex
+   order by ${AT} desc, block_number desc, log_index desc limit :limit`,
+  'desc',
+);
 
 const FIRST_FILL = `
   select min(${AT})::text as at from chain_events where chain = :chain and trader = :trader and order_id = any(:ids::bigint[]) and is_fill and not orphaned`;
@@ -257,14 +203,13 @@ export function createHistoryStore(db: Knex): HistoryStore {
       const found = await rows<{ order_id: bigint; purpose: TakenBack }>(TAKEN_BACK, { chain, ids: orderIds.map(String) });
       return new Map(found.map(({ order_id, purpose }) => [order_id, purpose]));
     },
-    async fills(chain, trader, { from, to, limit, newestFirst }, units) {
+    async fills(chain, trader, { from, to, limit, newestFirst }) {
       const sql = fillsSql(newestFirst ? 'desc' : 'asc');
-      const values = { chain, trader, from, to, limit, units: unitRows(units) };
-      return (await rows<FillRow>(sql, values)).flatMap(seenFill);
+      return (await rows<FillRow>(sql, { chain, trader, from, to, limit })).flatMap(storedFill);
     },
-    async tape(chain, pairIndex, limit, units) {
-      const found = await rows<FillRow & { earlier: number }>(TAPE, { chain, pairIndex, limit, units: unitRows(units) });
-      return found.flatMap((row) => seenFill(row).map((fill) => ({ ...fill, earlier: row.earlier })));
+    async tape(chain, pairIndex, limit) {
+      const found = await rows<FillRow & { earlier: number }>(TAPE, { chain, pairIndex, limit });
+      return found.flatMap((row) => storedFill(row).map((fill) => ({ ...fill, earlier: row.earlier })));
     },
     async firstFillAt(chain, trader, orderIds) {
       if (orderIds.length === 0) return null;
@@ -296,17 +241,14 @@ const seen = (rows: readonly OrderRow[]): SeenOrder[] =>
 
 const readTime = ([row]: readonly { at: string | null }[]): number | null => (row?.at ? Number(row.at) : null);
 
-const unitRows = (units: SizeUnits): string =>
-  JSON.stringify(
-    units.map(({ index, precision, priceUsd }) => ({ index, precision: precision.toString(), price_usd: priceUsd.toString() })),
-  );
+const readAmount = (text: string | null): bigint | null => (text === null ? null : BigInt(text));
 
-function seenFill({ id, event, order_id, is_relayed, order_type, opening, before, after }: FillRow): SeenFill[] {
+function storedFill({ id, event, order_id, is_relayed, order_type, opening, before, after }: FillRow): StoredFill[] {
   const executed = readEvent(event);
   if (executed.kind !== 'executed') return [];
   const type = order_type ?? 'market';
   const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, type, opening: readOrder(opening) };
-  return [{ id, executed, by, before: BigInt(before), after: BigInt(after) }];
+  return [{ id, executed, by, before: readAmount(before), after: readAmount(after) }];
 }
 
 /** A trailing stop is set all day long; only this many of the newest steps are searched. */

@@ -31,7 +31,7 @@ export interface KeyedEvent extends LinkedEvent {
 
 export const eventRows = (events: readonly KeyedEvent[]): string =>
   JSON.stringify(
-    events.map(({ event, orderId, key }, ord) => ({
+    events.map(({ event, orderId, net, key }, ord) => ({
       ord,
       event_key: key,
       trader: event.trader,
@@ -42,6 +42,8 @@ export const eventRows = (events: readonly KeyedEvent[]): string =>
       block_number: event.place.blockNumber.toString(),
       log_index: event.place.logIndex ?? -1,
       is_fill: event.kind === 'executed' && isFillAction(event.action),
+      net_before: net?.before.toString() ?? null,
+      net_after: net?.after.toString() ?? null,
       event: encodeExact(event),
     })),
   );
@@ -162,7 +164,7 @@ export const givenOrders = (rows: string): string => `jsonb_to_recordset(${rows}
 
 export const givenEvents = (rows: string): string => `jsonb_to_recordset(${rows}::jsonb) as given(
   ord int, event_key text, trader text, kind text, order_key text, order_id bigint, trade_index bigint, block_number bigint, log_index int,
-  is_fill boolean, event text)`;
+  is_fill boolean, net_before numeric, net_after numeric, event text)`;
 
 export function grouped<Row extends { readonly event: string }, Key>(
   found: readonly Row[],
@@ -196,9 +198,10 @@ const SAVE_ORDERS = statement(`
 
 /** A block that becomes canonical again restores its events. */
 const APPEND = statement(`
-  insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event)
-  select cast(:chain as text), event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, event::jsonb
+  insert into chain_events (chain, event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, net_before, net_after, event)
+  select cast(:chain as text), event_key, trader, kind, order_key, order_id, trade_index, block_number, log_index, is_fill, net_before, net_after, event::jsonb
   from ${givenEvents(':rows')} order by ord
   on conflict (chain, event_key) do update set orphaned = false, event = excluded.event, order_id = excluded.order_id, kind = excluded.kind,
-    order_key = excluded.order_key, trade_index = excluded.trade_index, is_fill = excluded.is_fill where chain_events.orphaned
+    order_key = excluded.order_key, trade_index = excluded.trade_index, is_fill = excluded.is_fill,
+    net_before = excluded.net_before, net_after = excluded.net_after where chain_events.orphaned
   returning id, event_key`);

@@ -40,6 +40,7 @@ import type { ChainSlug } from '../../chains/chains.js';
 import { isLevelEvent } from '../../domain/order-machine.js';
 import { journalStatements } from './journal-rows.js';
 import { createContractUnit } from './contract-store.js';
+import { createNetPositionUnit } from './net-position-unit.js';
 
 export interface TrackingStoreParts {
   readonly db: Knex;
@@ -166,6 +167,7 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
 
   return {
     ...contract,
+    ...createNetPositionUnit(rows, leave),
     cursor: async () => readCursor((await rows<CursorRow>(sql.CURSOR, {}))[0]),
     setCursor(cursor, passed = []) {
       steps.leave(...movingTo(chain, cursor, passed));

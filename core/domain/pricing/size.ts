@@ -30,24 +30,63 @@ export const tokensAtOpen = (input: { readonly sizeCollateral: bigint; readonly 
 /** Units of the base asset (1e18): the same number as the contract's tokens only for a collateral worth exactly one USD. */
 export const tokenToBase = (token: bigint, collateral: CollateralUnits): bigint => (token * collateral.priceUsd) / E8;
 
+interface EntryFigures {
+  readonly sizeToken: bigint;
+  readonly collateralAmount: bigint;
+  readonly leverage: bigint;
+  readonly openPrice: bigint;
+  readonly entryPriceUsd?: bigint;
+}
+
+/** Where the precision is null, it is not known, and tokens that the contract did not store count as 0. */
+interface EntryUnits {
+  readonly precision: bigint | null;
+  readonly priceUsd: bigint;
+}
+
 /**
  * Base units (1e18) of a trade at the collateral's price of its opening, so that the size changes only when something is traded. For trades
  * from before the contract stored tokens, computed from the opening.
  */
-export function entryBase(
-  trade: {
-    readonly sizeToken: bigint;
-    readonly collateralAmount: bigint;
-    readonly leverage: bigint;
-    readonly openPrice: bigint;
+export const entryBase = (trade: EntryFigures, collateral: Pick<CollateralUnits, 'precision' | 'priceUsd'>): bigint =>
+  exactEntryBase(trade, collateral) / E8;
+
+/** The same in 1e26, before its last division, so that a sum over trades is divided once. */
+export const exactEntryBase = (trade: EntryFigures, { precision, priceUsd }: EntryUnits): bigint =>
+  (trade.sizeToken > 0n ? trade.sizeToken : tokensIfKnown({ ...trade, sizeCollateral: positionSizeCollateral(trade), precision })) *
+  (trade.entryPriceUsd ?? priceUsd);
+
+/** 1e26, as `exactEntryBase`: what an execution adds to its trade or takes from it. */
+export function exactTradedBase(
+  {
+    sizeToken,
+    sizeCollateral,
+    terms: { openPrice },
+    after,
+    ...prices
+  }: {
+    readonly sizeToken: bigint | null;
+    readonly sizeCollateral: bigint;
+    readonly terms: { readonly openPrice: bigint };
+    readonly after: { readonly sizeToken: bigint } | null;
+    readonly collateralPriceUsd: bigint | null;
     readonly entryPriceUsd?: bigint;
   },
-  collateral: Pick<CollateralUnits, 'precision' | 'priceUsd'>,
+  { precision, priceUsd }: EntryUnits,
 ): bigint {
-  const isCounted = trade.sizeToken > 0n || trade.openPrice === 0n;
-  const token = isCounted ? trade.sizeToken : (positionSizeCollateral(trade) * E18 * P10) / collateral.precision / trade.openPrice;
-  return (token * (trade.entryPriceUsd ?? collateral.priceUsd)) / E8;
+  const isCounted = (sizeToken ?? 0n) > 0n || (after?.sizeToken ?? 0n) > 0n;
+  const token = isCounted ? (sizeToken ?? 0n) : tokensIfKnown({ sizeCollateral, openPrice, precision });
+  return token * (prices.entryPriceUsd ?? prices.collateralPriceUsd ?? priceUsd);
 }
+
+const tokensIfKnown = ({
+  precision,
+  ...size
+}: {
+  readonly sizeCollateral: bigint;
+  readonly openPrice: bigint;
+  readonly precision: bigint | null;
+}): bigint => (precision === null ? 0n : tokensAtOpen({ ...size, precision }));
 
 /** Converts base units to the collateral the contract takes; the caller chooses the rounding. */
 export function collateralForBaseSize(input: {

@@ -20,22 +20,24 @@ export interface SeenFill {
   readonly executed: Executed;
   /** The executed order, with its terms where it opens a natively requested size; null for the contract's own and for unknown orders. */
   readonly by: { readonly id: bigint; readonly isRelayed: boolean; readonly type: OrderType; readonly opening: Order | null } | null;
-  /**
-   * The trader's net position in the market just before and after, 1e18 base units, each trade at the collateral price of its opening.
-   * Both are derived from current positions by undoing everything later, so they never change once the fill is stored.
-   */
+  /** The trader's net position in the market just before and after, 1e18 base units, each trade at the collateral price of its opening. */
   readonly before: bigint;
   readonly after: bigint;
 }
 
+/** As stored: null before the net position is folded. */
+export interface StoredFill extends Omit<SeenFill, 'before' | 'after'> {
+  readonly before: bigint | null;
+  readonly after: bigint | null;
+}
+
 /** A fill among those of all traders. */
-export interface TapeFill extends SeenFill {
+interface AmongOthers {
   /** How many fills of the same trader and second precede it. */
   readonly earlier: number;
 }
-
-/** Units to compute a size in base units where an event does not contain it. */
-export type SizeUnits = readonly { readonly index: number; readonly precision: bigint; readonly priceUsd: bigint }[];
+export type TapeFill = SeenFill & AmongOthers;
+export type StoredTapeFill = StoredFill & AmongOthers;
 
 /** A TP or SL was set or confirmed at a price; 0 = it was removed. */
 export interface LevelStep extends Protection {
@@ -97,9 +99,9 @@ export interface HistoryStore {
   /** The transaction that removed this TP or SL from its position; null while one is set, and where none was ever removed. */
   levelEnd(chain: ChainSlug, trader: Address, level: Pick<Protection, 'tradeIndex' | 'kind'>): Promise<Hex | null>;
   /** Changes of position size. Fills of one second are never split: `limit` is exceeded by those that share the last one's time. */
-  fills(chain: ChainSlug, trader: Address, window: FillWindow, units: SizeUnits): Promise<SeenFill[]>;
+  fills(chain: ChainSlug, trader: Address, window: FillWindow): Promise<StoredFill[]>;
   /** The newest fills of a market, newest first, of every indexed trader. */
-  tape(chain: ChainSlug, pairIndex: number, limit: number, units: SizeUnits): Promise<TapeFill[]>;
+  tape(chain: ChainSlug, pairIndex: number, limit: number): Promise<StoredTapeFill[]>;
   /** The time of the first fill of these orders; null where none has one. */
   firstFillAt(chain: ChainSlug, trader: Address, orderIds: readonly bigint[]): Promise<number | null>;
   /** The time of a trader's fill by its id; null where there is none. */

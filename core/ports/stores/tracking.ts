@@ -1,11 +1,13 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { ChainEvent, Executed, OrderKey } from '../../domain/chain-event.js';
 import type { MarketMinute, UncountedTrade } from '../../domain/market-minute.js';
+import type { NetPosition } from '../../domain/net-position.js';
 import type { Order } from '../../domain/order.js';
 import type { PositionState } from '../../domain/position.js';
 import type { Referral } from '../../domain/referral.js';
 import type { JournalFact } from './journal.js';
 import type { ContractUnit } from './contract.js';
+import type { NetPositionUnit } from './net-positions.js';
 import type { Address, Hex } from '../../types.js';
 
 /** How far the chain is indexed. */
@@ -71,6 +73,8 @@ export interface KnownTag {
 export interface LinkedEvent {
   readonly event: ChainEvent;
   readonly orderId: bigint | null;
+  /** Of a fill, where it is folded. */
+  readonly net?: NetPosition | undefined;
 }
 
 export interface StoredEvent extends LinkedEvent {
@@ -102,7 +106,7 @@ export interface StopMove extends TradeRef {
  * One transaction on the index of a chain; no other transaction indexes the same chain meanwhile. Methods that only write are queued and
  * run with the next read or at the end, in call order.
  */
-export interface TrackingUnit extends ContractUnit {
+export interface TrackingUnit extends ContractUnit, NetPositionUnit {
   /** Locked until the transaction ends. */
   cursor(): Promise<ChainCursor | null>;
   /** `passed`: block hashes on the way there, to find the fork point of a reorganisation. */

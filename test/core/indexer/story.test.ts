@@ -123,7 +123,7 @@ async function newWorld(count: number) {
       const read = batch.map((_, at) => eventsOf(from + at));
       const inputs = new Map(read.flatMap((one) => [...one.inputs]));
       const events = read.flatMap((one) => one.events);
-      await change((unit) => (late ? applyLate : applyFresh)(unit, events, inputs));
+      await change((unit) => (late ? applyLate : applyFresh)(unit, events, { inputs }));
     },
     async reorganise(depth: number): Promise<void> {
       const height = Math.max(0, blocks.length - depth);

@@ -8,6 +8,7 @@ import { proofs } from './0007-proofs.js';
 import { withdrawals } from './0008-withdrawals.js';
 import { continuity } from './0009-continuity.js';
 import { dataOfChanges } from './0010-data-of-changes.js';
+import { netPositions } from './0011-net-positions.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: readonly Migration[] = [
   withdrawals,
   continuity,
   dataOfChanges,
+  netPositions,
 ];
