@@ -7,6 +7,7 @@ import { spendAndChanges } from './0006-spend-and-changes.js';
 import { proofs } from './0007-proofs.js';
 import { withdrawals } from './0008-withdrawals.js';
 import { continuity } from './0009-continuity.js';
+import { actionNames } from './0010-action-names.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: readonly Migration[] = [
   proofs,
   withdrawals,
   continuity,
+  actionNames,
 ];
