@@ -35,8 +35,8 @@ export function createRecording(): (file: string) => Promise<void> {
 function countStatements(): Map<string, number> {
   const counts = new Map<string, number>();
   const query = Reflect.get(pg.Client.prototype, 'query') as (...given: unknown[]) => unknown;
-  Reflect.set(pg.Client.prototype, 'query', function (this: pg.Client, asked: string | { readonly text: string }, ...rest: unknown[]) {
-    const text = (typeof asked === 'string' ? asked : asked.text).replace(/\s+/g, ' ').trim().slice(0, 160);
+  Reflect.set(pg.Client.prototype, 'query', function (this: pg.Client, asked: string | { readonly text?: string }, ...rest: unknown[]) {
+    const text = (typeof asked === 'string' ? asked : (asked.text ?? 'pipeline')).replace(/\s+/g, ' ').trim().slice(0, 160);
     counts.set(text, (counts.get(text) ?? 0) + 1);
     return query.call(this, asked, ...rest);
   });

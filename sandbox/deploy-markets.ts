@@ -2,7 +2,7 @@ import { encodeFunctionData, parseUnits, zeroAddress } from 'viem';
 import type { ChainSlug } from '../core/chains/chains.js';
 import type { Address, Hex } from '../core/types.js';
 import { sandboxControlAbi } from './contracts/artefact.js';
-import { COLLATERALS, WRAPPED_NATIVE, oracleAddress } from './deploy-collaterals.js';
+import { collateralsOf, WRAPPED_NATIVE, oracleAddress } from './deploy-collaterals.js';
 import { SANDBOX_GROUPS, type SandboxMarket } from './markets.js';
 
 /** The sandbox's markets and protocol parameters as calls of the Diamond's control functions, in contract units. */
@@ -116,7 +116,7 @@ function pairCalls(markets: Markets): Hex[] {
 }
 
 function collateralCalls(slug: ChainSlug, markets: Markets): Hex[] {
-  const active = COLLATERALS[slug].flatMap((row, i) => (row.isActive ? [i + 1] : []));
+  const active = collateralsOf(slug).flatMap((row, i) => (row.isActive ? [i + 1] : []));
   const settings = active.map((collateralIndex) =>
     markets.flatMap((market, pairIndex) => (market ? [marketSetting(market, pairIndex, collateralIndex)] : [])),
   );
@@ -134,7 +134,7 @@ function collateralCalls(slug: ChainSlug, markets: Markets): Hex[] {
     encodeFunctionData({
       abi,
       functionName: 'sandboxAddCollaterals',
-      args: [COLLATERALS[slug].map(({ address, ...row }) => ({ ...row, token: address }))],
+      args: [collateralsOf(slug).map(({ address, ...row }) => ({ ...row, token: address }))],
     }),
     ...settings.map((list) => encodeFunctionData({ abi, functionName: 'sandboxSetMarkets', args: [list] })),
     ...groupCaps,

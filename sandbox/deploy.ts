@@ -4,7 +4,7 @@ import type { Address, Hex } from '../core/types.js';
 import { diamondAbi } from '../core/adapters/evm/diamond-abi.js';
 import type { RpcAnswer } from './chain/engine.js';
 import { DIAMOND_CODE, FACETS, TOKEN_CODE, sandboxControlAbi, tokenAbi } from './contracts/artefact.js';
-import { COLLATERALS, facetAddress } from './deploy-collaterals.js';
+import { collateralsOf, facetAddress } from './deploy-collaterals.js';
 import { configurationCalls } from './deploy-markets.js';
 import { SANDBOX_MARKETS, type SandboxMarket } from './markets.js';
 
@@ -59,7 +59,7 @@ export async function ask(request: Request, method: string, params: readonly unk
 
 export async function deployDiamond(options: DeployOptions): Promise<Deployment> {
   const { request, chain, operator, operators = [], markets = SANDBOX_MARKETS } = options;
-  const rows = COLLATERALS[chain.slug];
+  const rows = collateralsOf(chain.slug);
   await placeCode(
     request,
     chain.diamond,

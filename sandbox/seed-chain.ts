@@ -1,7 +1,7 @@
 import type { Hex } from '../core/types.js';
 import { DEMO_ROLES, type SandboxAccounts } from './accounts.js';
 import { ADMIN_METHODS, RpcFailure, type AdminMethod, type ChainNode } from './chain/chain-node.js';
-import { COLLATERALS } from './deploy-collaterals.js';
+import { collateralsOf } from './deploy-collaterals.js';
 import { deployDiamond, type Request } from './deploy.js';
 import { createFaucet, type Faucet, type SandboxCollateral } from './faucet.js';
 import type { SandboxMarket } from './markets.js';
@@ -33,7 +33,7 @@ export const isSeeded = async (node: ChainNode): Promise<boolean> =>
 /** Deploys the Diamond, tokens and demo accounts on a new chain; an existing one has them already. Mining continues by itself afterwards. */
 export async function seedChain(options: SeedOptions): Promise<SeededChain> {
   const { node, definition, accounts, progress, markets } = options;
-  const collaterals = COLLATERALS[definition.slug].flatMap(({ symbol, address, decimals, isActive }, position) =>
+  const collaterals = collateralsOf(definition.slug).flatMap(({ symbol, address, decimals, isActive }, position) =>
     isActive ? [{ symbol, address, decimals, index: position + 1 }] : [],
   );
   const isNew = !(await isSeeded(node));

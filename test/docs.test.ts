@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { ALERT_KINDS } from '../core/ports/stores/alerts.js';
 
 const root = path.resolve(import.meta.dirname, '..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
@@ -158,4 +159,10 @@ describe('the architecture page', () => {
       expect.arrayContaining(folders.map((folder) => `\`${folder}\``)),
     );
   });
+});
+
+it('every alert has a row in the table of alerts, and every row an alert', () => {
+  const [, section = ''] = read('docs/observability.md').split('\n## Alerts\n');
+  const kinds = tableLinesOf(section.split('\n## ')[0] ?? '').flatMap((line) => /^\| `([a-z-]+)`/.exec(line)?.[1] ?? []);
+  expect(kinds.sort()).toEqual([...ALERT_KINDS].sort());
 });

@@ -15,7 +15,7 @@ import type { Alerts } from '../../core/observability/alerts/alerts.js';
 import { alertBudget, alertForeign, alertForgedJob, alertKeys, alertQuota, recoverBudget } from '../../core/observability/alerts/raise.js';
 import { traceRelay } from '../../core/observability/trace-relay.js';
 import { setClosingSlippages } from '../../facade/trade/background/set-closing-slippages.js';
-import { LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
+import { GWEI, LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
 import { reclaimLost } from '../../facade/trade/background/reclaim-lost.js';
 import { runScheduledCancels } from '../../facade/trade/background/schedule-cancels.js';
 import type { Relayer, RelayNode, WalletAdoption } from '../../core/ports/relayer.js';
@@ -71,7 +71,6 @@ interface Parts {
   readonly state: VenueState;
 }
 
-const GWEI = 1_000_000_000n;
 /** More than any trading call takes, far less than would empty a wallet. */
 const MAX_GAS = 8_000_000n;
 

@@ -21,6 +21,9 @@ export interface LineOptions {
   readonly pingMs: number;
   /** After so much silence the state is `stale`; after three times as much the connection is given up. */
   readonly staleMs: number;
+  /** Until a new connection greets. */
+  readonly openingMs?: number;
+  readonly longestPauseMs?: number;
   /** A connection is up and has greeted. */
   readonly onUp: () => void;
   readonly onMessage: (message: Readonly<Record<string, unknown>>) => void;
@@ -32,20 +35,37 @@ export interface Line {
   say(message: object): void;
   /** Cuts the connection, so that a new one is made. */
   restart(): void;
+  /** Ends the pause. */
+  retryNow(): void;
   close(): void;
   state(): StreamState;
+  silentMs(): number;
 }
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 10_000;
 const LOST_AFTER = 3;
+/** Timers of a hidden page hardly run: that silence says nothing about the connection. */
+const ASLEEP_AFTER = 4;
 
 export function openLine(options: LineOptions): Line {
-  const { url, WebSocket, pingMs, staleMs, onUp, onMessage, onState } = options;
+  const {
+    url,
+    WebSocket,
+    pingMs,
+    staleMs,
+    longestPauseMs = LONGEST_PAUSE_MS,
+    openingMs = LOST_AFTER * staleMs,
+    onUp,
+    onMessage,
+    onState,
+  } = options;
+  const lookMs = Math.max(50, Math.min(pingMs, staleMs) / 2);
   let state: StreamState = 'connecting';
   let socket: Socket | null = null;
   let failures = 0;
   let heardAt = 0;
+  let lookedAt = 0;
   let watch: ReturnType<typeof setInterval> | null = null;
   let retry: ReturnType<typeof setTimeout> | null = null;
 
@@ -78,22 +98,26 @@ export function openLine(options: LineOptions): Line {
   };
 
   const look = (): void => {
-    const silence = Date.now() - heardAt;
-    if (silence >= LOST_AFTER * staleMs) return restart();
+    const now = Date.now();
+    if (now - lookedAt >= ASLEEP_AFTER * lookMs) heardAt = Math.max(heardAt, now - pingMs);
+    lookedAt = now;
+    const silence = now - heardAt;
+    if (silence >= (state === 'live' || state === 'stale' ? LOST_AFTER * staleMs : openingMs)) return restart();
     if (silence >= staleMs && state === 'live') become('stale');
     if (silence >= pingMs) say({ op: 'ping' });
   };
 
   /** Events of a socket that was replaced are not listened to any more. */
   const connect = (): void => {
-    heardAt = Date.now();
+    heardAt = lookedAt = Date.now();
+    retry = null;
     const made = new WebSocket(url) as Socket;
     socket = made;
     made.addEventListener('message', ({ data }) => made === socket && hear(data));
     made.addEventListener('close', () => made === socket && lose());
     // The reason is not given to scripts; the close that follows is what counts.
     made.addEventListener('error', () => undefined);
-    watch = setInterval(look, Math.max(50, Math.min(pingMs, staleMs) / 2));
+    watch = setInterval(look, lookMs);
   };
 
   const lose = (): void => {
@@ -101,9 +125,10 @@ export function openLine(options: LineOptions): Line {
     socket = null;
     become('lost');
     if (state === 'closed') return;
-    const pause = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures);
+    const pause = Math.min(longestPauseMs, FIRST_PAUSE_MS * 2 ** failures);
     failures += 1;
     // Spread out, so that the clients of a restarted gateway do not all come at once.
+    if (retry !== null) clearTimeout(retry);
     retry = setTimeout(connect, pause * (0.5 + Math.random() / 2));
   };
 
@@ -118,7 +143,13 @@ export function openLine(options: LineOptions): Line {
   return {
     say,
     restart,
+    retryNow() {
+      if (retry === null || state === 'closed') return;
+      clearTimeout(retry);
+      connect();
+    },
     state: () => state,
+    silentMs: () => Date.now() - heardAt,
     close() {
       become('closed');
       if (watch !== null) clearInterval(watch);

@@ -9,7 +9,7 @@ import { describeFill, type FillHistoryEntry } from './list-orders.js';
 import { isWithdrawal } from '../domain/chain-event.js';
 import { decimal, type Decimal } from '../domain/decimal.js';
 import type { PositionState } from '../domain/position.js';
-import { E8 } from '../domain/pricing/units.js';
+import { E18, E8 } from '../domain/pricing/units.js';
 import type { JournalEntry, JournalFact } from '../ports/stores/journal.js';
 
 export interface EventsQuery {
@@ -203,7 +203,7 @@ function describeState(config: MarketConfig, id: bigint, position: PositionState
     market: marketName(config, position.pairIndex),
     pairIndex: position.pairIndex,
     side: position.long ? 'long' : 'short',
-    size: tradeSize(position, { precision: collateral?.precision ?? 10n ** 18n, priceUsd }),
+    size: tradeSize(position, { precision: collateral?.precision ?? E18, priceUsd }),
     collateral: decimal(position.collateralAmount, collateral?.decimals ?? 18),
     collateralSymbol: collateral?.symbol ?? `#${position.collateralIndex}`,
     leverage: decimal(position.leverage, LEVERAGE_SCALE),

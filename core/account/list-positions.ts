@@ -10,6 +10,7 @@ import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
 import type { Address, BlockHead } from '../types.js';
 import { fromNode } from '../ports/chain.js';
+import { livePrice } from '../ports/feed.js';
 import type { OpenTrade, OpenTrades, OpenTradesQuery, ReadTrades, Wallet } from '../ports/account-chain.js';
 import type { ListedPosition } from '../ports/stores/account.js';
 import { LEVERAGE_SCALE, collateralOf, priceOf, tradeSize } from './describe-order.js';
@@ -48,13 +49,13 @@ export interface Position {
 }
 
 /** A position read at one block, with everything needed to price it again without a chain read. */
-export interface HeldPosition {
+export interface PositionAtBlock {
   readonly own: OpenTrade;
   readonly place: PositionPlace;
 }
 
 /** The chain decides which positions are open; stored rows only give ids and save a round trip. */
-export async function readPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<HeldPosition[]> {
+export async function readPositions(gateway: Gateway, venue: Venue, trader: Address): Promise<PositionAtBlock[]> {
   const { slug } = venue.definition;
   const known = await gateway.store.account.openPositions(slug, trader);
   const { trades: open, block } = await readOpenTrades(venue, trader, known);
@@ -90,7 +91,7 @@ export interface PositionPlace {
  */
 export function positionOf(venue: Venue, own: OpenTrade, { block, id, trader, openedAtBlock }: PositionPlace): Position {
   const price = lastPrice(venue, own.trade.pairIndex) ?? null;
-  const markSource = price === null ? 'entry' : isLive(venue, own.trade.pairIndex) ? 'live' : 'last';
+  const markSource = price === null ? 'entry' : livePrice(venue.feed, own.trade.pairIndex) !== null ? 'live' : 'last';
   return {
     ...describePosition(venue, own, { block, price, markSource }),
     id: id.toString(),
@@ -153,18 +154,8 @@ const guessOf = ({ pairIndex, collateralIndex, long, collateralAmount, leverage 
 /** Includes stale prices; the market's price endpoint shows their age. */
 const lastPrice = ({ feed }: Venue, pairIndex: number): PricePoint | undefined => feed.prices().get(pairIndex);
 
-/** Whether the feed has a live price; a closed market has only its last price. */
-function isLive({ feed }: Venue, pairIndex: number): boolean {
-  try {
-    feed.price(pairIndex);
-    return true;
-  } catch (error) {
-    if (error instanceof GatewayError) return false;
-    throw error;
-  }
-}
-
-export function livePrice(venue: Venue, pairIndex: number): PricePoint {
+/** Of a closed market the last one. */
+export function requireLastPrice(venue: Venue, pairIndex: number): PricePoint {
   const price = lastPrice(venue, pairIndex);
   if (!price)
     throw new GatewayError('NOT_READY', { reason: 'there never was a price', market: marketName(venue.feed.config(), pairIndex) });

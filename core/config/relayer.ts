@@ -41,7 +41,7 @@ export const RELAYER_VARIABLES = [
 /** Matches every name that starts like one of them. */
 export const RELAYER_PREFIX = /^RELAYER_(?:KEY|KEYSTORE|SIGNER|MAX_FEE_GWEI|DAILY_BUDGET|STUCK_SECONDS|RECLAIM|DRILLS)_/;
 
-const GWEI = 1_000_000_000n;
+export const GWEI = 1_000_000_000n;
 
 /** The chain's relayer; null without one. Problems never quote a value, because it may be a secret. */
 export function readRelayer(slug: ChainSlug, source: Source): RelayerConfig | null {

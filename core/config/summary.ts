@@ -3,7 +3,7 @@ import type { ChainConfig, Config, DatabaseConfig } from './config.js';
 import { BESIDE_THE_POOL, sslModeOf } from './database.js';
 import { adoptCommand } from '../observability/lost-commits.js';
 import { redactUrl } from '../observability/redact.js';
-import type { RelayerConfig } from './relayer.js';
+import { GWEI, type RelayerConfig } from './relayer.js';
 import { NO_REFERRERS, type Referrers } from '../trading/order-variables.js';
 import type { RuleSettings } from '../domain/relay/guardrails.js';
 
@@ -97,7 +97,6 @@ const isAddress = (wallet: string): boolean => wallet.startsWith('0x');
 const adoptionText = (chain: string, wallet: string): string =>
   `only on a database that does not know ${wallet} (see /ready): ${adoptCommand(chain, wallet)}`;
 
-const GWEI = 1_000_000_000n;
 const budgetText = (budget: RelayerConfig['dailyBudget']): string =>
   typeof budget === 'bigint' ? formatEther(budget) : budget === 'half' ? 'half of the highest balance' : 'all it has';
 const relayerText = ({ maxFeePerGas, dailyBudget, areDrillsAllowed = false }: RelayerConfig, wallets: readonly string[]): string =>

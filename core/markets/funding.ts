@@ -10,10 +10,11 @@ import {
   pairOf,
   referenceCollateral,
 } from '../domain/market.js';
+import { E18, P10 } from '../domain/pricing/units.js';
 import { accruedFunding, APR_UNIT, aprMultipliers } from '../domain/pricing/funding.js';
 import type { Venue } from '../gateway.js';
-import { GatewayError } from '../errors.js';
 import type { Cancel } from '../types.js';
+import { livePrice } from '../ports/feed.js';
 import type { FundingHour, FundingStore } from '../ports/stores/facade.js';
 
 export interface FundingSnapshot {
@@ -85,8 +86,8 @@ const hourly = (ratePerSecond: bigint): Decimal => round(decimal(ratePerSecond *
 /** 1e36 USD. Token open interest is valued at the current price; without one, at the collateral paid. */
 function openInterestUsd({ collateral, state }: Holding, side: keyof Sides, price: bigint | undefined): bigint {
   const { precisionDelta, priceUsd } = collateral;
-  const beforeV10 = state.oiBeforeV10[side] * 10n ** 18n;
-  const since = price === undefined ? state.oiCollateral[side] * precisionDelta * 10n ** 10n : state.oiToken[side] * price;
+  const beforeV10 = state.oiBeforeV10[side] * E18;
+  const since = price === undefined ? state.oiCollateral[side] * precisionDelta * P10 : state.oiToken[side] * price;
   return (beforeV10 + since) * priceUsd;
 }
 
@@ -102,7 +103,6 @@ export const HOUR_MS = 3_600_000;
 const CHECK_EVERY_MS = 20_000;
 /** A rate read later than this after the full hour is not recorded for that hour. */
 const LATEST_MS = 5 * 60_000;
-const PREMIUM_UNIT = 10n ** 10n;
 
 /** Records once an hour the funding rate for longs of every live market; the first replica writes it. */
 export function recordFunding(store: FundingStore, venue: Venue): Cancel {
@@ -125,16 +125,7 @@ function ratesOf({ feed, clock }: Venue, time: number): FundingHour[] {
     const price = pair && livePrice(feed, pairIndex);
     if (!config || !price) return [];
     const { fundingRateLongHourly } = fundingSnapshot(config, pairIndex, price, clock.now());
-    const premium = ((price.mark - price.oracle) * PREMIUM_UNIT) / price.oracle;
+    const premium = ((price.mark - price.oracle) * P10) / price.oracle;
     return [{ pairIndex, time, rate: toUnits(fundingRateLongHourly, RATE_SCALE, 'half-up'), premium }];
   });
-}
-
-function livePrice(feed: Venue['feed'], pairIndex: number) {
-  try {
-    return feed.price(pairIndex);
-  } catch (error) {
-    if (error instanceof GatewayError) return null;
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
 import type { ChainSlug } from '../chains/chains.js';
 import type { Candle, CandleInterval } from '../domain/candle.js';
 import type { MarketConfig, MarketTrade, PricePoint, Session } from '../domain/market.js';
+import { GatewayError } from '../errors.js';
 import type { Cancel } from '../types.js';
 
 /** The port to the source of markets and prices. */
@@ -58,4 +59,14 @@ export interface MarketFeed {
   /** Executions of the last day, newest first. Throws UPSTREAM_UNAVAILABLE. */
   recentTrades(query: { readonly pairIndex: number; readonly limit: number }): Promise<readonly MarketTrade[]>;
   on<Kind extends keyof FeedEvents>(kind: Kind, listener: (event: FeedEvents[Kind]) => void): Cancel;
+}
+
+/** Null where the pair has no price, or a stale one while its market is open. */
+export function livePrice(feed: Pick<MarketFeed, 'price'>, pairIndex: number): PricePoint | null {
+  try {
+    return feed.price(pairIndex);
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import type { Address, Cancel } from '../types.js';
 import type { JournalHub } from './journal-stream.js';
 import { createRefresh, type PollRing, type PollRingOptions } from './refresh.js';
 import { createTopic } from './bus.js';
-import { positionOf, readPositions, type HeldPosition, type Position } from '../account/list-positions.js';
+import { positionOf, readPositions, type PositionAtBlock, type Position } from '../account/list-positions.js';
 import { getAccount, type Account } from '../account/get-account.js';
 
 /** An account's state, and the journal cursor it includes. */
@@ -134,7 +134,7 @@ const PRICED_EVERY_MS = 1_000;
 /** Open positions of one account with current profit: read from the chain when something happened, repriced from the feed in between. */
 export function createPositionSource({ gateway, venue, journal, polls, trader }: AccountWatch): StateSource<Position[]> {
   const { clock } = venue;
-  const source = createStateSource<HeldPosition[], Position[]>({
+  const source = createStateSource<PositionAtBlock[], Position[]>({
     gateway,
     venue,
     journal,
@@ -169,7 +169,7 @@ export function createPositionSource({ gateway, venue, journal, polls, trader }:
 }
 
 /** Priced at the newest block, because fees accrue with block time. */
-function price(venue: Venue, { own, place }: HeldPosition): Position {
+function price(venue: Venue, { own, place }: PositionAtBlock): Position {
   const head = venue.state.head?.block;
   return positionOf(venue, own, { ...place, block: head && head.number > place.block.number ? head : place.block });
 }

@@ -1,7 +1,7 @@
 import type { AgentCaller } from '../access/caller.js';
-import type { OpenTrade, OpenTrades } from '../ports/account-chain.js';
+import type { OpenTrades } from '../ports/account-chain.js';
 import type { ListedPosition } from '../ports/stores/account.js';
-import { readOpenTrades, type PositionPlace } from '../account/list-positions.js';
+import { readOpenTrades, type PositionAtBlock } from '../account/list-positions.js';
 import type { TradeFigures } from '../domain/chain-event.js';
 import { figuresOf } from '../domain/interpret-executions.js';
 import { GatewayError } from '../errors.js';
@@ -16,11 +16,9 @@ export interface PositionFigures extends TradeFigures {
   readonly entryPriceUsd?: bigint;
 }
 
-/** A position as the chain has it now. */
-export interface HeldPosition {
+/** A position as the chain has it now, with the figures that a write on it needs. */
+export interface HeldPosition extends PositionAtBlock {
   readonly figures: PositionFigures;
-  readonly own: OpenTrade;
-  readonly place: PositionPlace;
 }
 
 export interface OnPosition<Made> {

@@ -1,6 +1,6 @@
 import type { AgentCaller } from '../access/caller.js';
 import { marketName } from '../domain/market.js';
-import { livePrice } from '../account/list-positions.js';
+import { requireLastPrice } from '../account/list-positions.js';
 import { decimal, formatDecimal } from '../domain/decimal.js';
 import type { ProtectIntent } from '../domain/intent.js';
 import type { Level } from '../domain/chain-event.js';
@@ -32,7 +32,7 @@ interface Wanted {
 /** The contract accepts any trigger price; one that the mark has already passed would close the position at once, so it is rejected. */
 export function requireAhead(venue: Venue, figures: PositionFigures, { field, level, price }: Wanted): void {
   const { pairIndex, long } = figures;
-  const mark = markIn(marketView(venue.feed.config(), figures)?.state, livePrice(venue, pairIndex));
+  const mark = markIn(marketView(venue.feed.config(), figures)?.state, requireLastPrice(venue, pairIndex));
   const isAbove = (level === 'tp') === long;
   if (isAbove ? price > mark : price < mark) return;
   const at = formatDecimal(decimal(mark, PRICE_DECIMALS));

@@ -12,7 +12,7 @@ import { type Collateral, referenceCollateral } from '../../core/domain/market.j
 import type { Address, BlockHead } from '../../core/types.js';
 
 /** One trade of the contract in base units (1e18), prices (1e10) and USD (1e18). */
-export interface HeldTrade {
+export interface ValuedTrade {
   readonly tradeIndex: number;
   readonly pairIndex: number;
   readonly long: boolean;
@@ -33,7 +33,7 @@ export interface HeldTrade {
 }
 
 export interface AccountState {
-  readonly trades: readonly HeldTrade[];
+  readonly trades: readonly ValuedTrade[];
   /** The wallet's balance of the collateral of facade trades, whatever the allowance. */
   readonly walletUsd: bigint;
   /** Collateral of resting orders and of requests, in every collateral. */
@@ -135,7 +135,7 @@ export const priceAccount = (venue: Venue, { open, entryPrices, ...sums }: Accou
 });
 
 /** A trade whose collateral or market is unknown keeps its row: clients take a missing row for a closed position. */
-function held(venue: Venue, own: OpenTrade, block: BlockHead, entryPriceUsd: bigint | undefined): HeldTrade {
+function held(venue: Venue, own: OpenTrade, block: BlockHead, entryPriceUsd: bigint | undefined): ValuedTrade {
   const { feed } = venue;
   const { trade, fees } = own;
   const collateral = unitsOf(feed.config(), own);

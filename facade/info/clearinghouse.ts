@@ -1,6 +1,6 @@
 import { formatExact, formatRate, formatSize, formatTick, formatUsd, PRICE_SCALE, USD_SCALE, valueUsd, ZERO_TEXT } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../universe.js';
-import type { AccountState, HeldTrade } from './account-state.js';
+import type { AccountState, ValuedTrade } from './account-state.js';
 import { decimal, divide, divideInteger, floorToLot, type Decimal } from '../../core/domain/decimal.js';
 import type { LeverageSetting } from '../../core/ports/stores/exchange.js';
 import type { Address } from '../../core/types.js';
@@ -8,7 +8,7 @@ import type { InfoContext } from './info-type.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 
 /** What closing the trade now would pay, before the closing fee. */
-const tradeValue = ({ collateralUsd, pnlUsd, fundingUsd, realizedUsd }: HeldTrade): bigint =>
+const tradeValue = ({ collateralUsd, pnlUsd, fundingUsd, realizedUsd }: ValuedTrade): bigint =>
   collateralUsd + pnlUsd - fundingUsd + realizedUsd;
 
 /** An order moves collateral from one of these parts to another, so that it changes the sum only by fees and price impact. */
@@ -74,12 +74,12 @@ interface NetPosition {
   readonly fundingUsd: bigint;
 }
 
-const signed = ({ long, base }: HeldTrade): bigint => (long ? base : -base);
-const sum = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint): bigint =>
+const signed = ({ long, base }: ValuedTrade): bigint => (long ? base : -base);
+const sum = (trades: readonly ValuedTrade[], of: (trade: ValuedTrade) => bigint): bigint =>
   trades.reduce((total, trade) => total + of(trade), 0n);
 
 /** Weighted by size. */
-const average = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint): bigint =>
+const average = (trades: readonly ValuedTrade[], of: (trade: ValuedTrade) => bigint): bigint =>
   divideInteger(
     sum(trades, (trade) => trade.base * of(trade)),
     sum(trades, ({ base }) => base),
@@ -89,10 +89,10 @@ const average = (trades: readonly HeldTrade[], of: (trade: HeldTrade) => bigint)
 /** By market, in the order of asset ids; a market whose trades cancel out has no row. */
 export function netPositions(
   assets: readonly Asset[],
-  trades: readonly HeldTrade[],
+  trades: readonly ValuedTrade[],
   settings: ReadonlyMap<number, LeverageSetting>,
 ): NetPosition[] {
-  const byPair = new Map<number, HeldTrade[]>();
+  const byPair = new Map<number, ValuedTrade[]>();
   for (const trade of trades) byPair.set(trade.pairIndex, [...(byPair.get(trade.pairIndex) ?? []), trade]);
   return [...byPair]
     .sort(([a], [b]) => a - b)
@@ -102,7 +102,7 @@ export function netPositions(
     });
 }
 
-function net(asset: Asset, trades: readonly HeldTrade[], setting: LeverageSetting | undefined): NetPosition | null {
+function net(asset: Asset, trades: readonly ValuedTrade[], setting: LeverageSetting | undefined): NetPosition | null {
   const size = sum(trades, signed);
   if (floorToLot(size, lotOf(asset)) === 0n) return null;
   const leading = trades.filter(({ long }) => long === size > 0n);
@@ -144,7 +144,7 @@ const ownLeverage = ({ maxLeverage }: Asset, notionalUsd: bigint, collateralUsd:
   collateralUsd === 0n ? 1 : Math.max(1, Math.min(maxLeverage, Number(divideInteger(notionalUsd, collateralUsd, 'half-up'))));
 
 /** The liquidation price that is reached first. */
-function firstLiquidation(trades: readonly HeldTrade[], long: boolean): bigint | null {
+function firstLiquidation(trades: readonly ValuedTrade[], long: boolean): bigint | null {
   const prices = trades.map(({ liquidation }) => liquidation).filter((price) => price > 0n);
   if (prices.length === 0) return null;
   return prices.reduce((first, price) => ((long ? price > first : price < first) ? price : first));

@@ -1,6 +1,6 @@
 import { decimal, divideInteger, floorToLot, formatDecimal, round } from '../../core/domain/decimal.js';
 import type { Order } from '../../core/domain/order.js';
-import { HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
+import { E8, HUNDRED_PERCENT } from '../../core/domain/pricing/units.js';
 import type { GatewayError } from '../../core/errors.js';
 import type { Venue } from '../../core/gateway.js';
 import type { ItemOutcome, BeyondCap } from './plan/plan-items.js';
@@ -91,7 +91,7 @@ export const itemError = (text: string, asset: number): ItemStatus => ({ error: 
 /** Base units, 1e18, from the contract's token size. */
 const baseOf = (venue: Venue, { fill, collateralIndex }: Order): bigint => {
   const priceUsd = fill?.collateralPriceUsd ?? venue.feed.config().collaterals.find(({ index }) => index === collateralIndex)?.priceUsd;
-  return ((fill?.sizeToken ?? 0n) * (priceUsd ?? 10n ** 8n)) / 10n ** 8n;
+  return ((fill?.sizeToken ?? 0n) * (priceUsd ?? E8)) / E8;
 };
 
 /** From the fills; without them, from the orders' own executions. */

@@ -140,10 +140,9 @@ describe('the gas ledger', () => {
   it('books each transaction under what its action is, why a job was never sent, and a week by days with the hours of its first', async () => {
     const envelopes: readonly (readonly [string, string])[] = [
       ['{"action":{"type":"order"}}', 'order'],
-      ['{"action":{"type":"cancelByCloid"}}', 'cancel'],
-      ['{"action":{"type":"batchModify"}}', 'modify'],
-      ['{"action":{"type":"updateLeverage"}}', 'leverage'],
-      ['{"action":{"type":"updateIsolatedMargin"}}', 'margin'],
+      ['{"action":{"type":"cancelByCloid"}}', 'cancelByCloid'],
+      ['{"action":{"type":"batchModify"}}', 'batchModify'],
+      ['{"action":{"type":"anActionOfALaterRelease"}}', 'anActionOfALaterRelease'],
       ['{"action":{"type":"order","note":"\\u0000"}}', 'other'],
       ['no JSON at all', 'other'],
     ];

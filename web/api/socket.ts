@@ -1,3 +1,4 @@
+import { openLine, type Line } from '@diamond-gateway/client/line';
 import { signal, type ReadonlySignal } from '@preact/signals';
 
 /** LIVE: the gateway answers. STALE: connected, but silent. LOST: no connection. */
@@ -49,16 +50,17 @@ export interface Link {
 /** The page asks twice a second and takes the silence of three questions for a cut: known within two seconds, also where nothing is closed. */
 const ASK_MS = 500;
 const SILENT_MS = 1_500;
-const GIVE_UP_MS = 4_000;
-/** A connection that is being opened has not fallen silent yet. */
-const OPENING_MS = 15_000;
 /** Some market moves every second: a gateway that answers without a new price has lost its own feed. */
 const PRICES_OLD_MS = 5_000;
 const CHECK_MS = 200;
 /** A subscription that was refused (nothing is loaded yet, too many requests, the node is away) is asked for again after this long. */
 const AGAIN_MS = 2_000;
 const LONGEST_AGAIN_MS = 60_000;
-const RETRY_MS = [250, 500, 1_000, 2_000, 3_000] as const;
+/** A connection that is being opened has not fallen silent yet. */
+const OPENING_MS = 15_000;
+const LONGEST_PAUSE_MS = 3_000;
+/** The first attempt may come too early for a gateway that starts; after this long there is none. */
+const STARTING_MS = 500;
 const RESUMED: ReadonlySet<string> = new Set(['orders', 'fills']);
 const PRIVATE: ReadonlySet<string> = new Set(['orders', 'fills', 'positions', 'account']);
 
@@ -90,25 +92,20 @@ export function openLink(chain: string): Link {
   const silentMs = signal(0);
   const login = signal<{ trader: string | null; problem: StreamProblem | null }>(NOBODY);
   const held = new Map<string, Held>();
-  let socket: WebSocket | null = null;
+  const openedAt = Date.now();
+  /** Counts connections: what was asked on a former one is over. */
+  let connection = 0;
   let apiKey: string | null = null;
-  let heardAt = 0;
-  let askedAt = 0;
   let pricedAt = 0;
-  let failures = 0;
-  let retry: ReturnType<typeof setTimeout> | undefined;
 
   const become = (next: LinkState): void => {
     if (state.peek() === next) return;
     changedAt.value = Date.now();
-    silentMs.value = changedAt.peek() - heardAt;
+    silentMs.value = line.silentMs();
     state.value = next;
   };
-  const send = (message: object): void => {
-    if (socket?.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
-  };
   const ask = ({ topic, cursor }: Held): void =>
-    send({ op: 'subscribe', ...topic, ...(cursor !== null && RESUMED.has(topic.channel) ? { after: cursor } : {}) });
+    line.say({ op: 'subscribe', ...topic, ...(cursor !== null && RESUMED.has(topic.channel) ? { after: cursor } : {}) });
   const askAll = (isPrivate: boolean): void =>
     [...held.values()].filter(({ topic }) => PRIVATE.has(topic.channel) === isPrivate).forEach(ask);
 
@@ -116,15 +113,15 @@ export function openLink(chain: string): Link {
   const askAgain = (known: Held, problem: StreamProblem): void => {
     known.isRefused = true;
     if (problem.code === 'VALIDATION_ERROR') known.cursor = null; // a cursor that the gateway does not know: begin with a snapshot
-    const asked = socket;
+    const asked = connection;
     setTimeout(() => {
       const mayAsk = !PRIVATE.has(known.topic.channel) || login.peek().trader !== null;
-      if (socket === asked && known.isRefused && mayAsk && held.get(keyOf(known.topic)) === known) ask(known);
+      if (connection === asked && known.isRefused && mayAsk && held.get(keyOf(known.topic)) === known) ask(known);
     }, againAfter(problem));
   };
 
   const logIn = (): void => {
-    if (apiKey !== null) send({ op: 'auth', apiKey });
+    if (apiKey !== null) line.say({ op: 'auth', apiKey });
   };
   /** An error without a topic is of the login, or of a message that has nothing to do with it. */
   const onRefusedLogin = (problem: StreamProblem): void => {
@@ -132,53 +129,26 @@ export function openLink(chain: string): Link {
     if (!isPassing(problem)) return void (login.value = { trader: null, problem });
     if (login.peek().trader !== null) return;
     login.value = { trader: null, problem };
-    const [asked, shown] = [socket, apiKey];
-    setTimeout(() => socket === asked && apiKey === shown && login.peek().trader === null && logIn(), againAfter(problem));
+    const [asked, shown] = [connection, apiKey];
+    setTimeout(() => connection === asked && apiKey === shown && login.peek().trader === null && logIn(), againAfter(problem));
   };
 
-  const drop = (): void => {
-    if (socket !== null) {
-      socket.onmessage = socket.onclose = socket.onerror = socket.onopen = null;
-      socket.close();
-      socket = null;
-    }
-    // The first attempt may come too early for a gateway that starts; the second says that there is none.
-    if (state.peek() !== 'CONNECTING' || failures > 0) become('LOST');
-    clearTimeout(retry);
-    retry = setTimeout(connect, RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]);
-    failures += 1;
-  };
-
-  const onFrame = (text: string): void => {
-    heardAt = Date.now();
-    const said = JSON.parse(text) as Record<string, unknown> & Partial<Topic>;
-    if (typeof said['op'] === 'string') onAnswer(said['op'], said);
-    else onData(said as unknown as StreamMessage);
-    judge();
-  };
-
-  /** Whether what is shown is of now; a connection that says nothing is given up later. */
+  /** Whether what is shown is of now. */
   const judge = (): void => {
-    const current = state.peek();
-    if (current !== 'LIVE' && current !== 'STALE') return;
+    const current = line.state();
     const now = Date.now();
+    if (current === 'lost' && (state.peek() !== 'CONNECTING' || now - openedAt > STARTING_MS)) become('LOST');
+    if (current !== 'live' && current !== 'stale') return;
     const isOld = held.has(PRICES_KEY) && now - pricedAt > PRICES_OLD_MS;
     // A closed market has no book: only what is always there makes the page stale.
     const isRefused = [...held.values()].some((one) => one.isRefused && (PRIVATE.has(one.topic.channel) || one.topic.channel === 'prices'));
     const { problem } = login.peek();
     const isLoginLate = problem !== null && isPassing(problem);
-    become(now - heardAt > SILENT_MS || isOld || isRefused || isLoginLate ? 'STALE' : 'LIVE');
+    become(current === 'stale' || isOld || isRefused || isLoginLate ? 'STALE' : 'LIVE');
   };
 
   const onAnswer = (op: string, said: Record<string, unknown> & Partial<Topic>): void => {
-    if (op === 'hello') {
-      failures = 0;
-      pricedAt = Date.now();
-      become('LIVE');
-      askAll(false);
-      logIn();
-    } else if (op === 'ping') send({ op: 'pong' });
-    else if (op === 'subscribed') {
+    if (op === 'subscribed') {
       const known = held.get(keyOf(said as Topic));
       // A state shows with its first message that it is read; entries may not come for hours.
       if (known !== undefined && RESUMED.has(known.topic.channel)) known.isRefused = false;
@@ -206,53 +176,45 @@ export function openLink(chain: string): Link {
     const known = held.get(keyOf(message));
     if (known === undefined) return;
     // A number that is missing means a message that is missing: a new connection begins with snapshots, or at the cursor.
-    if (known.seq !== null && message.seq !== known.seq + 1) return drop();
+    if (known.seq !== null && message.seq !== known.seq + 1) return line.restart();
     known.seq = message.seq;
     known.isRefused = false;
     // A snapshot is what the gateway knows, however old that is.
-    if (message.channel === 'prices' && !message.snapshot) pricedAt = heardAt;
+    if (message.channel === 'prices' && !message.snapshot) pricedAt = Date.now();
     known.cursor = message.cursor ?? known.cursor;
     for (const listener of known.listeners) listener.onMessage(message);
   };
 
-  function connect(): void {
-    for (const one of held.values()) Object.assign(one, { seq: null, isRefused: false });
-    login.value = NOBODY;
-    const opened = new WebSocket(`${location.origin.replace(/^http/, 'ws')}/v1/${chain}/ws`);
-    socket = opened;
-    heardAt = Date.now();
-    opened.onmessage = ({ data }) => typeof data === 'string' && onFrame(data);
-    opened.onopen = () => (heardAt = Date.now());
-    opened.onclose = drop;
-    opened.onerror = () => undefined; // a close follows
-  }
-
-  const check = (): void => {
-    if (socket === null) return;
-    const now = Date.now();
-    if (now - askedAt >= ASK_MS) {
-      askedAt = now;
-      send({ op: 'ping' });
-    }
-    const patienceMs = socket.readyState === WebSocket.CONNECTING ? OPENING_MS : GIVE_UP_MS;
-    if (now - heardAt > patienceMs) drop();
-    else judge();
-  };
-  /** Timers of a hidden page hardly run: what they missed says nothing about the connection. */
-  const onShown = (): void => {
-    if (document.hidden) return;
-    heardAt = Math.max(heardAt, Date.now() - ASK_MS);
-    check();
-  };
-  const timer = setInterval(check, CHECK_MS);
-  const onOnline = (): void => {
-    if (socket !== null) return;
-    clearTimeout(retry);
-    connect();
-  };
-  document.addEventListener('visibilitychange', onShown);
+  const line: Line = openLine({
+    url: `${location.origin.replace(/^http/, 'ws')}/v1/${chain}/ws`,
+    WebSocket,
+    pingMs: ASK_MS,
+    staleMs: SILENT_MS,
+    openingMs: OPENING_MS,
+    longestPauseMs: LONGEST_PAUSE_MS,
+    onState: (next) => {
+      if (next === 'lost') login.value = NOBODY;
+      // What follows the greeting is judged with it.
+      if (next !== 'live') judge();
+    },
+    onUp() {
+      connection += 1;
+      for (const one of held.values()) Object.assign(one, { seq: null, isRefused: false });
+      login.value = NOBODY;
+      pricedAt = Date.now();
+      judge();
+      askAll(false);
+      logIn();
+    },
+    onMessage(said) {
+      if (typeof said['op'] === 'string') onAnswer(said['op'], said);
+      else onData(said as unknown as StreamMessage);
+      judge();
+    },
+  });
+  const timer = setInterval(judge, CHECK_MS);
+  const onOnline = (): void => line.retryNow();
   addEventListener('online', onOnline);
-  connect();
 
   return {
     state,
@@ -272,7 +234,7 @@ export function openLink(chain: string): Link {
       return () => {
         if (!known.listeners.delete(listener as Listener<unknown>) || known.listeners.size > 0) return;
         held.delete(key);
-        send({ op: 'unsubscribe', ...topic });
+        line.say({ op: 'unsubscribe', ...topic });
       };
     },
     authenticate(next) {
@@ -281,15 +243,12 @@ export function openLink(chain: string): Link {
       login.value = NOBODY;
       if (before !== next) for (const one of held.values()) if (PRIVATE.has(one.topic.channel)) one.cursor = null;
       if (before === null || before === next) return logIn();
-      failures = 0;
-      drop();
+      line.restart();
     },
     close() {
       clearInterval(timer);
-      document.removeEventListener('visibilitychange', onShown);
       removeEventListener('online', onOnline);
-      drop();
-      clearTimeout(retry);
+      line.close();
     },
   };
 }

@@ -1,3 +1,4 @@
+import { P10 } from '../../domain/pricing/units.js';
 import {
   BAND_COUNT,
   type Collateral,
@@ -168,7 +169,7 @@ const UNSET = {
 } as const satisfies Partial<Pair>;
 
 /** Contracts before the multiplier existed scaled by one. */
-const NO_MULTIPLIER = 10_000_000_000n;
+const NO_MULTIPLIER = P10;
 
 export interface Defaults {
   readonly refreshedAt: number;

@@ -1,3 +1,4 @@
+import { E18 } from '../../domain/pricing/units.js';
 import type { MarketTrade, TradeAction } from '../../domain/market.js';
 import { GatewayError } from '../../errors.js';
 import type { MarketFeed } from '../../ports/feed.js';
@@ -138,7 +139,6 @@ const ACTIONS: Readonly<Record<string, TradeAction>> = {
 const PAIR = /^[A-Za-z0-9._&-]{1,32}\/[A-Za-z0-9._&-]{1,32}$/;
 const HASH = /^0x[0-9a-fA-F]{64}$/;
 const SCALE = 18;
-const UNIT = 10n ** 18n;
 
 /** Null for a malformed row, or one that is no execution. */
 export function readTradeRow(row: unknown): TradeRow | null {
@@ -179,7 +179,7 @@ function traderOf(row: unknown): Pick<MarketTrade, 'trader'> {
 /** 1e18 USD. */
 function profitOf(row: unknown): Pick<MarketTrade, 'pnlUsd'> {
   const [pnl, price] = [wireUnits(field(row, 'pnl'), SCALE), amount(row, 'collateralPriceUsd')];
-  return pnl === null || price === null ? {} : { pnlUsd: (pnl * price) / UNIT };
+  return pnl === null || price === null ? {} : { pnlUsd: (pnl * price) / E18 };
 }
 
 /** 1e18 USD. An increase or a decrease trades its deltas, anything else the whole position. */
@@ -191,5 +191,5 @@ function tradedUsd(row: unknown, action: TradeAction): bigint | null {
   const traded = isPart
     ? (deltas.collateral || collateral) * (action === 'decrease' && deltas.collateral > 0n ? leverage : deltas.leverage || leverage)
     : collateral * leverage;
-  return (traded * price) / UNIT / UNIT;
+  return (traded * price) / E18 / E18;
 }

@@ -6,6 +6,7 @@ import type { Logger } from '../../ports/log.js';
 import type { PositionWatch } from './continuity/create-continuity.js';
 import { suspected } from '../../access/after-loss.js';
 import { redactText } from '../../observability/redact.js';
+import { isLendable, retire, type ConnectionPool } from './connection-pool.js';
 
 export interface DatabaseOptions {
   readonly url: string;
@@ -98,15 +99,15 @@ export function reachDatabase({ log, poolSize = 10, position, ...reach }: Databa
   const db = knex({
     client: 'pg',
     connection: connectionSettings(reach),
-    pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, reapIntervalMillis: REAP_MS, afterCreate: prepare },
+    pool: { min: 0, max: poolSize, idleTimeoutMillis: IDLE_MS, reapIntervalMillis: REAP_MS, afterCreate: prepare, validate: isLendable },
     acquireConnectionTimeout: connectMsOf(reach) + ACQUIRE_GRACE_MS,
     log: driverLog(log),
     compileSqlOnError: false, // values would end up in error messages and logs
   });
 
-  if (position !== undefined) lendUnsuspected(db.client as LendingPool, position);
+  if (position !== undefined) lendUnsuspected(db.client as ConnectionPool, position);
 
-  function prepare(pooled: Watched, done: (error: unknown, pooled: Watched) => void): void {
+  function prepare(pooled: pg.Client, done: (error: unknown, pooled: pg.Client) => void): void {
     const { limits = DEFAULT_LIMITS } = reach;
     watch(pooled);
     if (limits !== null) closeWhenSilent(pooled, silenceAfter(limits));
@@ -135,14 +136,8 @@ export function reachDatabase({ log, poolSize = 10, position, ...reach }: Databa
   return { db, createClient };
 }
 
-/** The pool below Knex, which transactions and single statements use alike. */
-interface LendingPool {
-  acquireConnection(): Promise<pg.Client>;
-  releaseConnection(connection: pg.Client): Promise<void>;
-}
-
 /** A connection that is made for a write may be the first to reach another server: the write was judged before, and is refused. */
-function lendUnsuspected(pool: LendingPool, { suspicions }: PositionWatch): void {
+function lendUnsuspected(pool: ConnectionPool, { suspicions }: PositionWatch): void {
   const acquire = pool.acquireConnection.bind(pool);
   pool.acquireConnection = async () => {
     const before = suspicions();
@@ -159,37 +154,29 @@ export const connectDatabase = (options: DatabaseOptions): Knex => reachDatabase
 const CLOSING_SEVERITIES: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
 const CLOSING_CODES = /^57P0|^25P0[34]$/;
 
-type Watched = pg.Client & {
-  /** The driver's protocol connection, which its types omit. */
-  readonly connection: NodeJS.EventEmitter & { readonly stream: Socket };
-  /** The pool does not reuse a connection with this mark. */
-  __knex__disposed?: unknown;
-};
-
 /**
  * The server announces the end of a connection before the socket closes; in between the pool must not lend it. A server that rejects
  * writes is no longer the primary: all connections to it are closed, including those that only read or hold a lease.
  */
 function createWatch(log: Logger, position?: PositionWatch): (client: pg.Client) => void {
-  const all = new Set<Watched>();
-  const closeAll = (reason: unknown): void => {
+  const all = new Set<pg.Client>();
+  const closeAll = (): void => {
     log.warn('store.read-only', { connections: all.size });
-    for (const each of all) each.__knex__disposed = reason;
+    all.forEach(retire);
     for (const each of all) closeQuietly(each);
     all.clear();
   };
   return (client) => {
-    const watched = client as Watched;
-    all.add(watched);
-    client.once('end', () => all.delete(watched));
+    all.add(client);
+    client.once('end', () => all.delete(client));
     client.once('error', () => position?.cut());
-    watched.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
+    client.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
       if (CLOSING_SEVERITIES.has(message.severity ?? '') || CLOSING_CODES.test(message.code ?? '')) {
-        watched.__knex__disposed = message;
+        retire(client);
         position?.cut();
       }
       // The caller gets its error before the connection closes.
-      if (message.code === READ_ONLY && all.has(watched)) setImmediate(closeAll, message);
+      if (message.code === READ_ONLY && all.has(client)) setImmediate(closeAll);
     });
   };
 }
@@ -198,10 +185,10 @@ function createWatch(log: Logger, position?: PositionWatch): (client: pg.Client)
  * A network failure without a reset leaves a connection open for about 15 minutes, and queries on it hang. Closes a pooled connection that
  * was silent for longer than any statement or idle transaction may take.
  */
-function closeWhenSilent(pooled: Watched, ms: number): void {
-  const { stream } = pooled.connection;
+function closeWhenSilent(pooled: pg.Client, ms: number): void {
+  const stream = pooled.connection.stream as Socket;
   stream.setTimeout(ms, () => {
-    pooled.__knex__disposed = 'silent';
+    retire(pooled);
     stream.destroy();
   });
 }

@@ -79,7 +79,7 @@ export function createGasLedger(db: Knex): GasLedger {
     },
     async totals() {
       const found = await rows<{ chain: ChainSlug; wallet: Address; action: string; outcome: string; transactions: bigint; cost: string }>(
-        'select chain, wallet, action, outcome, transactions, cost::text from relay_cost_totals where transactions > 0',
+        TOTALS,
       );
       return found.map(({ transactions, cost, ...row }) => ({ ...row, transactions: Number(transactions), costWei: BigInt(cost) }));
     },
@@ -134,9 +134,19 @@ const BALANCES = `
   select at, balance::text from relay_balance_hours
   where chain = :chain and wallet = :wallet and hour >= :hour and at >= :from order by hour`;
 
+/** Former releases booked some actions under names of their own. */
+const FORMER_NAMES = { leverage: 'updateLeverage', margin: 'updateIsolatedMargin' } as const;
+const ACTION = `case action ${Object.entries(FORMER_NAMES)
+  .map(([former, name]) => `when '${former}' then '${name}'`)
+  .join(' ')} else action end`;
+
+const TOTALS = `
+  select chain, wallet, ${ACTION} as action, outcome, sum(transactions)::bigint as transactions, sum(cost)::text as cost
+  from relay_cost_totals where transactions > 0 group by 1, 2, 3, 4`;
+
 const KEY_OF: Readonly<Record<CostGroup, string>> = {
   trader: `nullif(trader, '')`,
-  action: 'action',
+  action: ACTION,
   outcome: 'outcome',
   wallet: 'wallet',
   day: `to_char(to_timestamp(day * 86400) at time zone 'UTC', 'YYYY-MM-DD')`,

@@ -14,7 +14,7 @@ import {
 } from './journal-rows.js';
 import type { Clock } from '../../ports/clock.js';
 import type { Logger } from '../../ports/log.js';
-import { borrowed } from './statement.js';
+import { borrowed } from './connection-pool.js';
 
 export interface ClosableJournalStore {
   readonly store: JournalStore;

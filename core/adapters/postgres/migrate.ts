@@ -4,7 +4,7 @@ import type { Logger } from '../../ports/log.js';
 import { systemRandom } from '../system/clock.js';
 import { connectDatabase, type DatabaseOptions } from './connect-database.js';
 import { isLostRace, isUnavailable, StoreStartError } from './faults.js';
-import { borrowed } from './statement.js';
+import { borrowed } from './connection-pool.js';
 import { NOW_MS, type Migration } from './migrations/migration.js';
 import { MIGRATIONS } from './migrations/registry.js';
 

@@ -3,7 +3,9 @@ import type { Knex } from 'knex';
 import pg from 'pg';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
+import { borrowed, retire } from './connection-pool.js';
 import { tryAgain } from './faults.js';
+import { sendPipeline } from './pipeline.js';
 
 /** A statement with named parameters (`:chain`), sent with numbered ones. */
 export interface Statement {
@@ -87,12 +89,6 @@ export async function runAll(trx: Knex.Transaction, questions: readonly Question
   for (const { asked, values } of questions) await trx.raw(asked.named, values as never);
 }
 
-/** The pool interface below Knex: its query builder costs more time than the driver, so frequent statements bypass it. */
-interface ConnectionPool {
-  acquireConnection(): Promise<Lent>;
-  releaseConnection(connection: Lent): Promise<void>;
-}
-
 /** One statement, one round trip; repeated after a conflict with a concurrent transaction, such as a deadlock. */
 export const ask = <Row>(db: Knex, asked: Statement, values: Values): Promise<Row[]> => askAll<Row>(db, [{ asked, values }]);
 
@@ -110,23 +106,13 @@ export const askEach = (db: Knex, questions: readonly Question[]): Promise<unkno
 const OUTDATED: ReadonlySet<unknown> = new Set(['0A000', '26000']);
 
 /** A new release may change tables while this one runs: then the full text is sent, and the connection is not reused. */
-async function byName<Result>(connection: Lent, send: (manner: Manner) => Promise<Result>): Promise<Result> {
+async function byName<Result>(connection: pg.Client, send: (manner: Manner) => Promise<Result>): Promise<Result> {
   try {
     return await send('by-name');
   } catch (error) {
     if (!(error instanceof pg.DatabaseError) || !OUTDATED.has(error.code)) throw error;
-    connection.__knex__disposed = error;
+    retire(connection);
     return send('in-full');
-  }
-}
-
-export async function borrowed<Result>(db: Knex, work: (connection: Lent) => Promise<Result>): Promise<Result> {
-  const pool = db.client as ConnectionPool;
-  const connection = await pool.acquireConnection();
-  try {
-    return await work(connection);
-  } finally {
-    await pool.releaseConnection(connection);
   }
 }
 
@@ -148,7 +134,7 @@ const [BEGIN, COMMIT, ROLLBACK] = [plain('begin'), plain('commit'), plain('rollb
 export const inSteps = <Result>(db: Knex, work: (steps: Steps) => Promise<Result>): Promise<Result> =>
   tryAgain(() => borrowed(db, (connection) => byName(connection, (manner) => run(connection, manner, work))));
 
-async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
+async function run<Result>(connection: pg.Client, manner: Manner, work: (steps: Steps) => Promise<Result>): Promise<Result> {
   let left: Question[] = [BEGIN];
   let failed: Error | null = null;
   const send = async (...asked: readonly Question[]): Promise<unknown[][]> => {
@@ -179,103 +165,26 @@ async function run<Result>(connection: Lent, manner: Manner, work: (steps: Steps
 }
 
 /** Releases locks immediately instead of when the broken connection is noticed. */
-async function undo(connection: Lent): Promise<void> {
+async function undo(connection: pg.Client): Promise<void> {
   try {
     await sendTogether(connection, [ROLLBACK], 'in-full');
-  } catch (error) {
-    connection.__knex__disposed = error;
+  } catch {
+    retire(connection);
   }
-}
-
-/** A pooled connection. */
-interface Lent extends pg.Client {
-  /** The pool does not reuse a connection with this mark. */
-  __knex__disposed?: unknown;
 }
 
 /** By name the server reuses the parsed statement; in full where it has changed under its name. */
 type Manner = 'by-name' | 'in-full';
 
-/**
- * Pipelines several statements: one write, one transaction, one answer. Each statement sees what was committed before it started, so one
- * after a lock sees the previous holder's writes. The server treats everything between two syncs as one transaction and skips the rest
- * after a failure. The driver's pipeline mode sends a sync after each statement, so a failed BEGIN would not stop what follows it.
- */
-const sendTogether = (connection: Lent, questions: readonly Question[], manner: Manner): Promise<unknown[][]> =>
-  new Promise<unknown[][]>((resolve, reject) => {
-    // All messages are encoded first: a failure halfway would leave a partial pipeline without an answer.
-    const messages = questions.map((question) => messageOf(question, manner));
-    let hasNewNames = false;
-    const fail = (fault: unknown): void => {
-      // It is unknown which of the new names the server has parsed, so they must not be reused.
-      if (hasNewNames || !(fault instanceof pg.DatabaseError)) connection.__knex__disposed = fault;
-      reject(fault instanceof Error ? fault : new Error('the database failed without a message'));
-    };
-    const query = new pg.Query({ text: '' }, (error: unknown, answers: unknown) => {
-      if (error) return fail(error);
-      try {
-        resolve(rowsOf(answers, questions.length));
-      } catch (fault) {
-        fail(fault);
-      }
-    });
-    query.submit = (wire) => {
-      wire.stream.cork();
-      try {
-        const names = namesOf(wire);
-        hasNewNames = messages.some(({ name }) => name !== '' && !names.has(name));
-        for (const message of messages) write(wire, names, message);
-        wire.sync();
-      } finally {
-        wire.stream.uncork();
-      }
-    };
-    connection.query(query);
-  });
-
-interface Message {
-  /** Empty for an unnamed statement. */
-  readonly name: string;
-  readonly text: string;
-  readonly values: unknown[];
-}
-
-const messageOf = ({ asked, values }: Question, manner: Manner): Message => ({
-  name: (manner === 'by-name' ? asked.name : null) ?? '',
-  text: asked.text,
-  values: valuesOf(asked, values).map(toText),
-});
-
-/** Names of the statements that a connection has sent to be parsed. */
-const parsed = new WeakMap<pg.Connection, Set<string>>();
-
-function namesOf(wire: pg.Connection): Set<string> {
-  const names = parsed.get(wire) ?? new Set<string>();
-  parsed.set(wire, names);
-  return names;
-}
-
-/** Without a sync: the one after the last statement ends the pipeline. */
-function write(wire: pg.Connection, names: Set<string>, { name, text, values }: Message): void {
-  if (name === '' || !names.has(name)) wire.parse({ name, text, types: [] }, true);
-  if (name !== '') names.add(name);
-  wire.bind({ statement: name, values } as pg.BindConfig, true);
-  wire.describe({ type: 'P', name: '' }, true);
-  wire.execute({}, true);
-}
-
-const { prepareValue: toText } = (pg as unknown as { readonly utils: { readonly prepareValue: (value: unknown) => unknown } }).utils;
-
-/** The driver returns one result per statement, and a single one without a list. */
-function rowsOf(answers: unknown, count: number): unknown[][] {
-  const all: unknown[] = Array.isArray(answers) ? answers : [answers];
-  if (all.length !== count) throw new TypeError('the driver answered another number of statements');
-  return all.map((answer) => {
-    if (typeof answer !== 'object' || answer === null || !('rows' in answer) || !Array.isArray(answer.rows))
-      throw new TypeError('the driver answered without rows');
-    return answer.rows as unknown[];
-  });
-}
+const sendTogether = (connection: pg.Client, questions: readonly Question[], manner: Manner): Promise<unknown[][]> =>
+  sendPipeline(
+    connection,
+    questions.map(({ asked, values }) => ({
+      name: (manner === 'by-name' ? asked.name : null) ?? '',
+      text: asked.text,
+      values: valuesOf(asked, values),
+    })),
+  );
 
 /** JSON that keeps bigints: `{"$n":"123"}`. Client-supplied strings cannot produce this form. */
 export const encodeExact = (value: unknown): string =>

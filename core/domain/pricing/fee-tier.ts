@@ -1,3 +1,5 @@
+import { E18 } from './units.js';
+
 /** The discount on trading fees that a trader's volume earns. The contract settles it once a day, with the trader's first action of the day. */
 
 export interface FeeTier {
@@ -17,7 +19,6 @@ export interface TraderPoints {
 
 const TRAILING_DAYS = 30;
 const FULL_FEE = 1000n;
-const POINT = 10n ** 18n;
 
 /** A trader without a first action has no tier, and after it today's is settled. */
 export const isSettledOn = (day: number, { lastDayUpdated }: Pick<TraderPoints, 'lastDayUpdated'>): boolean =>
@@ -35,6 +36,6 @@ export function daysToSettle(day: number, { lastDayUpdated }: Pick<TraderPoints,
 export function multiplierSettled(tiers: readonly FeeTier[], { trailingPoints }: TraderPoints, points: readonly bigint[]): bigint {
   const [gained, ...left] = points;
   const trailing = gained === undefined ? 0n : trailingPoints + gained - left.reduce((total, each) => total + each, 0n);
-  const tier = tiers.findLast(({ feeMultiplier, pointsThreshold }) => feeMultiplier > 0 && trailing >= BigInt(pointsThreshold) * POINT);
+  const tier = tiers.findLast(({ feeMultiplier, pointsThreshold }) => feeMultiplier > 0 && trailing >= BigInt(pointsThreshold) * E18);
   return tier === undefined ? FULL_FEE : BigInt(tier.feeMultiplier);
 }

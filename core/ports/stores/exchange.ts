@@ -70,7 +70,7 @@ export interface ScheduledCancel {
   readonly dueAt: number;
 }
 
-export interface HeldPosition {
+export interface PositionWithOpening {
   readonly tradeIndex: number;
   readonly position: PositionState;
   /** Requested size (base units, 1e18) and executed size (the contract's tokens) of its order; null if not placed through the facade. */
@@ -81,7 +81,7 @@ export interface HeldPosition {
 export interface TraderFacts {
   /** The database's time. */
   readonly askedAt: number;
-  readonly positions: readonly HeldPosition[];
+  readonly positions: readonly PositionWithOpening[];
   /** Trades with a prepared order or one that waits for the oracle. */
   readonly busy: ReadonlySet<number>;
   readonly leverage: ReadonlyMap<number, LeverageSetting>;

@@ -6,7 +6,7 @@ import { minRemainingCollateral } from '../../../core/domain/pricing/fees.js';
 import { marketView, type CollateralUnits } from '../../../core/domain/pricing/market-view.js';
 import { markIn, PriceRangeError } from '../../../core/domain/pricing/exposure.js';
 import { collateralForBaseSize, entryBase, positionSizeCollateral } from '../../../core/domain/pricing/size.js';
-import type { HeldPosition, LeverageSetting, TraderFacts } from '../../../core/ports/stores/exchange.js';
+import type { PositionWithOpening, LeverageSetting, TraderFacts } from '../../../core/ports/stores/exchange.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import type { PositionFigures } from '../../../core/trading/find-position.js';
 import type { StopBeyondCap } from '../../../core/config/facade.js';
@@ -27,7 +27,7 @@ export interface ExchangeFacts {
   readonly stopBeyondCap: StopBeyondCap;
 }
 
-type HeldFigures = PositionFigures & Pick<HeldPosition, 'opening'>;
+type HeldFigures = PositionFigures & Pick<PositionWithOpening, 'opening'>;
 
 const LEVERAGE_UNIT = 1_000n;
 const LEAST_CUSHION_P = 50n;
@@ -183,7 +183,7 @@ function netted(
 /** What remains of a trade beyond its order's size: the price moved in the trader's favour while the oracle answered. */
 function excessOf(
   position: PositionFigures,
-  { askedBase, sizeToken }: NonNullable<HeldPosition['opening']>,
+  { askedBase, sizeToken }: NonNullable<PositionWithOpening['opening']>,
   collateral: CollateralUnits,
 ): bigint {
   const beyond = entryBase({ ...position, sizeToken }, collateral) - askedBase;

@@ -8,7 +8,7 @@ import { LEVERAGE_DECIMALS } from '../../../core/trading/order-request.js';
 import { watchOrders } from './await-orders.js';
 import type { OrderStatus } from '../../../core/domain/order.js';
 import type { RelayJob, SignedAction } from '../../../core/ports/stores/relay.js';
-import { priceAccount, readAccount, type HeldTrade } from '../../info/account-state.js';
+import { priceAccount, readAccount, type ValuedTrade } from '../../info/account-state.js';
 import { placeUnnamed } from '../../../core/trading/place-order.js';
 
 export interface MarginJobContext {
@@ -92,7 +92,7 @@ async function tradeToChange(
   )?.tradeIndex;
 }
 
-type Liquidable = Pick<HeldTrade, 'long' | 'base' | 'liquidation'>;
+type Liquidable = Pick<ValuedTrade, 'long' | 'base' | 'liquidation'>;
 
 /**
  * The trade of a position that margin is given to: the first to be liquidated, whose price is the `liquidationPx` that clients see. Margin is

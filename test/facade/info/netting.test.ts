@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { decimal, floorToLot, formatDecimal } from '../../../core/domain/decimal.js';
-import type { HeldTrade } from '../../../facade/info/account-state.js';
+import type { ValuedTrade } from '../../../facade/info/account-state.js';
 import { netPositions } from '../../../facade/info/clearinghouse.js';
 import { formatTick, formatExact, withPoint } from '../../../facade/format.js';
 import { unitsFor, type Asset } from '../../../facade/universe.js';
@@ -18,7 +18,7 @@ const ASSET: Asset = {
   isDelisted: false,
 };
 
-const trade = (changes: Partial<HeldTrade> = {}): HeldTrade => ({
+const trade = (changes: Partial<ValuedTrade> = {}): ValuedTrade => ({
   tradeIndex: 0,
   pairIndex: 0,
   long: true,
@@ -33,9 +33,9 @@ const trade = (changes: Partial<HeldTrade> = {}): HeldTrade => ({
   liquidation: 55_000n * E10,
   ...changes,
 });
-const net = (trades: readonly HeldTrade[]) => netPositions([ASSET], trades, new Map())[0];
+const net = (trades: readonly ValuedTrade[]) => netPositions([ASSET], trades, new Map())[0];
 
-const anyTrade: fc.Arbitrary<HeldTrade> = fc
+const anyTrade: fc.Arbitrary<ValuedTrade> = fc
   .record({
     long: fc.boolean(),
     base: fc.bigInt(1n, 100n * E18),

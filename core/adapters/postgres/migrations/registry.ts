@@ -9,6 +9,7 @@ import { withdrawals } from './0008-withdrawals.js';
 import { continuity } from './0009-continuity.js';
 import { dataOfChanges } from './0010-data-of-changes.js';
 import { netPositions } from './0011-net-positions.js';
+import { actionNames } from './0012-action-names.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   continuity,
   dataOfChanges,
   netPositions,
+  actionNames,
 ];
