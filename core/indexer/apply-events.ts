@@ -12,7 +12,8 @@ import type { SizeUnits } from '../domain/net-position.js';
 import type { Order } from '../domain/order.js';
 import { foldPosition, type PositionState } from '../domain/position.js';
 import { tagsIn } from '../trading/encode-intent.js';
-import type { Hex } from '../types.js';
+import { TRIGGER_EVENTS } from '../domain/triggers.js';
+import type { Address, Hex } from '../types.js';
 import {
   NO_CHANGES,
   type Changes,
@@ -25,13 +26,11 @@ import {
   orderRefKey,
   type KnownTag,
   type OrderRef,
-  type StopMove,
 } from '../ports/stores/tracking.js';
 import { type Linked, createBook, isUnplaced, type Book, type LinkInput, type Step } from './link-book.js';
 import { foldOrder, placeAfter, shapeOfEvent } from '../domain/order-machine.js';
 import { foldFresh, outdatedByUndoing, refoldNets, tradersOf } from './net-positions.js';
 import { levelChanges, levelRefs, setsLevel } from './link-levels.js';
-import { movesBack, stopMove, stopMovesOf } from './moved-stops.js';
 
 /** What is known besides the events. */
 export interface Known {
@@ -56,6 +55,7 @@ export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent
   unit.saveOrders(linked.orders);
   unit.noteHashes(linked.hashes);
   const trades = await moveTrades(unit, added);
+  await unit.refoldTriggers(tradersWithTriggers(added));
   await refoldNets(unit, nets.outdated, units);
   const entries = linked.steps.flatMap((step): NewJournalEntry[] => {
     const { trader } = step.event;
@@ -90,7 +90,6 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
   const refs = tradesOf(events);
   const states = new Map<string, PositionState | null>(await unit.positions(refs));
   const after = new Map<ChainEvent, PositionState>();
-  const moves: StopMove[] = [];
   for (const event of events) {
     if (event.tradeIndex === null) continue;
     const key = tradeRefKey({ trader: event.trader, tradeIndex: event.tradeIndex });
@@ -99,13 +98,11 @@ async function moveTrades(unit: TrackingUnit, events: readonly ChainEvent[]) {
     if (position === null || position === before) continue;
     states.set(key, position);
     after.set(event, position);
-    moves.push(...stopMove(event, before, position));
   }
   const changed = new Set([...after.keys()].map(({ trader, tradeIndex }) => tradeRefKey({ trader, tradeIndex: tradeIndex ?? -1 })));
   const positions = await unit.savePositions(
     refs.filter((ref) => changed.has(tradeRefKey(ref))).map((ref) => ({ ...ref, position: states.get(tradeRefKey(ref)) ?? null })),
   );
-  unit.moveStops(moves);
   const ids = new Map(positions.map((position) => [tradeRefKey(position), position.id]));
   return {
     positions,
@@ -130,8 +127,9 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows, units: SizeUni
   for (const { trader, orderKey, to } of linked.moved) unit.moveEvents({ trader, orderKey }, to);
   const events = linked.steps.map(({ event }) => event);
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
-  const changes = await foldAgain(unit, { orders, trades: tradesOf(events), events }, 'update');
+  const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'update');
   unit.noteHashes(linked.hashes);
+  await unit.refoldTriggers(tradersWithTriggers(events), oldestBlock(events));
   await refoldNets(unit, tradersOf(events), units);
   // Order entries precede fill entries, as in applyFresh.
   return { ...changes, events, journalEntries: [...changes.journalEntries, ...stored.flatMap(fillOf)] };
@@ -143,11 +141,21 @@ const tradesOf = (events: readonly ChainEvent[]): TradeRef[] => [
   ).values(),
 ];
 
+const SETS_TRIGGERS: ReadonlySet<ChainEvent['kind']> = new Set(TRIGGER_EVENTS);
+
+const tradersWithTriggers = (events: readonly ChainEvent[]): Address[] => [
+  ...new Set(events.flatMap(({ kind, trader }) => (SETS_TRIGGERS.has(kind) ? [trader] : []))),
+];
+
+const oldestBlock = (events: readonly ChainEvent[]): bigint =>
+  events.reduce((oldest, { place }) => (place.blockNumber < oldest ? place.blockNumber : oldest), events[0]?.place.blockNumber ?? 0n);
+
 /** Reverts all events above the block, folds the affected rows again and returns corrections for what was published. */
 export async function revertAbove(unit: TrackingUnit, block: bigint, units: SizeUnits | null = NO_UNITS): Promise<Changes> {
   const orphaned = await unit.orphanAbove(block);
   const orders = await unit.orders({ refs: orphaned.places, ids: orphaned.orderIds });
-  const changes = await foldAgain(unit, { orders, trades: orphaned.trades, events: orphaned.events }, 'correction');
+  const changes = await foldAgain(unit, { orders, trades: orphaned.trades }, 'correction');
+  await unit.refoldTriggers(orphaned.traders);
   await refoldNets(unit, await outdatedByUndoing(unit, orphaned.events), units);
   const fills = orphaned.fills.map(({ id, executed }): NewJournalEntry => ({
     trader: executed.trader,
@@ -159,12 +167,10 @@ export async function revertAbove(unit: TrackingUnit, block: bigint, units: Size
 interface Rows {
   readonly orders: readonly StoredOrder[];
   readonly trades: readonly TradeRef[];
-  /** Those that were added, or undone by a correction. */
-  readonly events: readonly ChainEvent[];
 }
 
 /** Folds the given rows again from all their events that are not orphaned. */
-async function foldAgain(unit: TrackingUnit, { orders, trades, events: changed }: Rows, as: 'update' | 'correction'): Promise<Changes> {
+async function foldAgain(unit: TrackingUnit, { orders, trades }: Rows, as: 'update' | 'correction'): Promise<Changes> {
   const ofOrders = await unit.eventsOfOrders(orders.map(({ id }) => id));
   const folded = orders.map((row) => {
     const events = ofOrders.get(row.id) ?? [];
@@ -174,7 +180,7 @@ async function foldAgain(unit: TrackingUnit, { orders, trades, events: changed }
   });
   const rows = folded.map(({ row }) => row);
   unit.saveOrders(rows);
-  const positions = await foldTradesAgain(unit, trades, changed, as);
+  const positions = await foldTradesAgain(unit, trades, as);
   const entries = folded.flatMap(({ before, row }): NewJournalEntry[] => {
     if (isSame(before, row.order)) return [];
     const { id, trader, order } = row;
@@ -185,7 +191,7 @@ async function foldAgain(unit: TrackingUnit, { orders, trades, events: changed }
   return { events: [], orders: rows, positions: positions.rows, journalEntries: [...entries, ...positions.entries] };
 }
 
-async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], changed: readonly ChainEvent[], as: 'update' | 'correction') {
+async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], as: 'update' | 'correction') {
   const before = await unit.positions(refs);
   const events = await unit.eventsOfTrades(refs);
   const folded = refs.map((ref) => ({
@@ -194,11 +200,6 @@ async function foldTradesAgain(unit: TrackingUnit, refs: readonly TradeRef[], ch
   }));
   // A row that neither existed before nor exists now is not written.
   const rows = await unit.savePositions(folded.filter((row) => row.position !== null || before.has(tradeRefKey(row))));
-  for (const ref of refs) {
-    const own = events.get(tradeRefKey(ref)) ?? [];
-    if (as === 'update') unit.moveStops(stopMovesOf(own, changed));
-    else unit.moveStops(movesBack(own, changed, ref), true);
-  }
   const entries = rows.flatMap(({ id, trader, tradeIndex, position }): NewJournalEntry[] => {
     const was = before.get(tradeRefKey({ trader, tradeIndex })) ?? null;
     if (isSame(was, position)) return [];

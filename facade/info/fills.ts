@@ -4,7 +4,6 @@ import type { MarketConfig } from '../../core/domain/market.js';
 import { COUNTED_TOGETHER, resultAlone, tradeResults, type TradeResult } from '../../core/domain/trade-results.js';
 import { readFolded } from '../../core/indexer/net-positions.js';
 import type { FillWindow, SeenFill } from '../../core/ports/stores/history.js';
-import type { Protection } from '../../core/ports/stores/protections.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { formatTick, withPoint } from '../format.js';
 import { coinPrice, lotOf, type Asset } from '../universe.js';
@@ -108,20 +107,20 @@ async function ordersOf(account: AccountContext, found: readonly SeenFill[]): Pr
   const { gateway, venue, trader } = account;
   const { slug } = venue.definition;
   const relayed = found.flatMap(({ by }) => (by?.isRelayed ? [by.id] : []));
-  const natives = found.flatMap(({ by, executed }) => (by && !by.isRelayed && triggeredBy(executed) ? [by.id] : []));
-  const [ids, records, successors] = await Promise.all([
-    idsWithoutOrder(account, found),
+  const [positions, records, hits] = await Promise.all([
+    positionsOf(account, found),
     gateway.store.exchange.ofOrders(slug, relayed),
-    gateway.store.facade.protections.successors(slug, trader, natives),
+    triggersHit(account, found),
   ]);
-  const numbers = new Map(found.map(({ id, by }) => [id, by ? (successors.get(by.id)?.oid ?? by.id) : ids.get(id)]));
-  const unnamed = [...numbers.values()].flatMap((number) => (number === undefined || records.has(number) ? [] : [number]));
-  const levels = await gateway.store.exchange.ofOids(slug, trader, unnamed);
+  const numbers = new Map(
+    found.map(({ id, by, executed }) => [id, hits.get(hitKey(executed)) ?? by?.id ?? positions.get(executed.tradeIndex) ?? 0n]),
+  );
+  const unnamed = [...numbers.values()].filter((number) => !records.has(number));
+  const triggers = await gateway.store.exchange.ofOids(slug, trader, unnamed);
   return new Map(
-    [...numbers].flatMap(([id, number]) => {
-      if (number === undefined) return [];
-      const record = records.get(number) ?? levels.get(number) ?? null;
-      return [[id, { oid: record?.oid ?? number, record }]];
+    [...numbers].map(([id, number]) => {
+      const record = records.get(number) ?? triggers.get(number) ?? null;
+      return [id, { oid: record?.oid ?? number, record }];
     }),
   );
 }
@@ -183,36 +182,21 @@ export function limitOf(
   return by?.opening ? { key: String(by.id), size: shownOrderSize(asset, sizeOf(config, { id: by.id, order: by.opening })) } : null;
 }
 
-/** Ids for executions without an order: the take profit or stop loss that was hit, otherwise the position's id. */
-async function idsWithoutOrder({ gateway, venue, trader }: AccountContext, fills: readonly SeenFill[]): Promise<Map<bigint, bigint>> {
-  const { slug } = venue.definition;
-  const alone = fills.filter(({ by }) => by === null);
-  const triggered = alone.flatMap((fill) => {
-    const protection = triggeredBy(fill.executed);
-    return protection === null ? [] : [{ fill, protection }];
-  });
-  const [known, positions] = await Promise.all([
-    gateway.store.facade.protections.identify(
-      slug,
-      trader,
-      triggered.map(({ protection }) => protection),
-      venue.clock.now(),
-    ),
-    alone.length === 0
-      ? new Map<number, bigint>()
-      : gateway.store.account.positionIds(
-          slug,
-          trader,
-          alone.map(({ executed }) => executed.tradeIndex),
-        ),
-  ]);
-  const ids = new Map(alone.map(({ id, executed }) => [id, positions.get(executed.tradeIndex) ?? 0n]));
-  triggered.forEach(({ fill }, at) => ids.set(fill.id, known[at]?.id ?? 0n));
-  return ids;
+/** An execution without an order has the id of its position. */
+async function positionsOf({ gateway, venue, trader }: AccountContext, fills: readonly SeenFill[]): Promise<ReadonlyMap<number, bigint>> {
+  const indices = fills.flatMap(({ by, executed }) => (by === null ? [executed.tradeIndex] : []));
+  return indices.length === 0 ? new Map() : gateway.store.account.positionIds(venue.definition.slug, trader, indices);
 }
 
-function triggeredBy({ action, terms, tradeIndex }: Executed): Protection | null {
-  return action === 'tp' || action === 'sl' ? { tradeIndex, kind: action, price: terms[action] } : null;
+const hitKey = ({ tradeIndex, action }: Pick<Executed, 'tradeIndex' | 'action'>): string => `trade:${tradeIndex} ${action}`;
+
+/** The owners of the triggers that closed their trades. */
+async function triggersHit({ gateway, venue, trader }: AccountContext, fills: readonly SeenFill[]): Promise<ReadonlyMap<string, bigint>> {
+  const places = fills.flatMap(({ executed: { action, tradeIndex } }) =>
+    action === 'tp' || action === 'sl' ? [`trade:${tradeIndex}` as const] : [],
+  );
+  const triggers = await gateway.store.facade.triggers.at(venue.definition.slug, trader, places);
+  return new Map(triggers.flatMap(({ kind, place, end, owner }) => (end?.cause === kind ? [[`${place} ${kind}`, owner] as const] : [])));
 }
 
 /** Merges fills of one order in one transaction, at their average price. */

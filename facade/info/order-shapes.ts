@@ -7,7 +7,7 @@ import type { Level } from '../../core/domain/chain-event.js';
 import type { MarketConfig } from '../../core/domain/market.js';
 import type { Order } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
-import type { KnownProtection } from '../../core/ports/stores/protections.js';
+import type { Trigger } from '../../core/ports/stores/triggers.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { BASE_SCALE, PRICE_SCALE, ZERO_TEXT, formatExact, formatSize, priceDecimals } from '../format.js';
 import { coinPrice, coinSize, lotOf, type Asset, type Universe } from '../universe.js';
@@ -105,9 +105,8 @@ function showLevel(
   { id, order }: SeenOrder,
   { level, base }: { readonly level: Level; readonly base: bigint },
 ): FrontendOrder {
-  const { price, createdAt, tradeIndex, status, long } = order;
-  const known = { id, kind: level, price, seenAt: createdAt, tradeIndex: tradeIndex ?? 0 };
-  const shown = showProtection(asset, known, { base, long: !long });
+  const { price, createdAt, status, long } = order;
+  const shown = showTrigger(asset, { owner: id, kind: level, price, askedAt: createdAt }, { base, long: !long });
   return status === 'filled' ? { ...shown, sz: ZERO_TEXT, triggerCondition: 'Triggered' } : shown;
 }
 
@@ -199,8 +198,12 @@ export interface Protected {
   readonly long: boolean;
 }
 
-/** A level closes its whole trade at the market once its price is reached. */
-export function showProtection(asset: Asset, { id, kind, price, seenAt }: KnownProtection, { base, long }: Protected): FrontendOrder {
+/** A trigger that no bot set closes its whole trade at the market once its price is reached. */
+export function showTrigger(
+  asset: Asset,
+  { owner, kind, price, askedAt }: Pick<Trigger, 'owner' | 'kind' | 'price' | 'askedAt'>,
+  { base, long }: Protected,
+): FrontendOrder {
   const px = formatExact(coinPrice(asset, price));
   const size = shownSize(asset, base);
   return {
@@ -208,8 +211,8 @@ export function showProtection(asset: Asset, { id, kind, price, seenAt }: KnownP
     side: long ? 'A' : 'B',
     limitPx: px,
     sz: size,
-    oid: Number(id),
-    timestamp: seenAt,
+    oid: Number(owner),
+    timestamp: askedAt,
     origSz: size,
     triggerCondition: condition(asset, price, (kind === 'tp') === long),
     isTrigger: true,

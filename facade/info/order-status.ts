@@ -1,11 +1,10 @@
 import { levelOf } from '../../core/domain/order-machine.js';
-import { isSettled, type Order, type OrderStatus } from '../../core/domain/order.js';
+import type { Order, OrderStatus } from '../../core/domain/order.js';
 import type { SeenOrder } from '../../core/ports/stores/history.js';
-import type { PastProtection } from '../../core/ports/stores/protections.js';
-import { childPlace, type ChildPlace } from '../trade/plan/find-target.js';
+import type { Trigger } from '../../core/ports/stores/triggers.js';
 import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { recordStatus, withCancelWords } from './bot-order-status.js';
-import { endOf, levelStatuses, type NumberedLevel } from './level-status.js';
+import { endOf, triggerStatuses } from './trigger-status.js';
 import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
 import { isTrade, showOrder, showRecord, statusOf, type OrderWithStatus, type AccountContext } from './order-shapes.js';
 
@@ -39,55 +38,46 @@ export async function orderHistory(account: AccountContext, limit: number): Prom
       record ? [recordStatus(account, record, group, fills)] : group.map((order) => ends(withStatus(account, order, fills), order))
     ).filter((each) => each !== null);
   });
-  const levels = await levelHistory(account, limit, new Set(seen.map(({ id }) => id)));
-  const newestFirst = [...shown, ...levels].sort((a, b) => b.order.oid - a.order.oid).slice(0, limit);
+  const triggers = await triggerHistory(account, limit, new Set(seen.map(({ id }) => id)));
+  const newestFirst = [...shown, ...triggers].sort((a, b) => b.order.oid - a.order.oid).slice(0, limit);
   return withExcess(await withCancelWords(account, newestFirst), fills.excess).slice(0, limit);
 }
 
-/** TP/SL that are no orders of ours: those of bots, and those that were set on chain and listed once. */
-async function levelHistory(account: AccountContext, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
+/** Triggers that are no orders of ours: those of bots, and those that were set on chain. */
+async function triggerHistory(account: AccountContext, limit: number, ofOrders: ReadonlySet<bigint>): Promise<OrderWithStatus[]> {
   const { gateway, venue, trader } = account;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
-  const awaited = new Set((await exchange.awaited(slug, trader)).map(({ oid }) => oid));
-  const records = new Map((await exchange.levels(slug, trader, limit)).map((record) => [record.oid, record]));
-  const guards = await facade.protections.list(slug, trader, limit);
-  const byOrder = new Map<bigint, PastProtection[]>();
-  for (const guard of guards) if (!ofOrders.has(guard.id)) byOrder.set(guard.id, [...(byOrder.get(guard.id) ?? []), guard]);
-  const numbered = [...byOrder].map(([id, own]): NumberedLevel => ({
-    guards: own,
-    record: records.get(id) ?? null,
-    isAwaited: awaited.has(id),
-  }));
-  const known = new Set([...guards.map(({ id }) => id), ...ofOrders]);
-  const others = [...records.values()].filter(({ oid }) => !known.has(oid));
-  const parents = await facade.history.ordersOf(
-    slug,
-    trader,
-    others.flatMap(({ parentOrder }) => parentOrder ?? []),
+  const byOwner = new Map<bigint, Trigger[]>();
+  for (const trigger of await facade.triggers.newest(slug, trader, limit))
+    if (!ofOrders.has(trigger.owner)) byOwner.set(trigger.owner, [...(byOwner.get(trigger.owner) ?? []), trigger]);
+  const records = await exchange.ofOids(slug, trader, [...byOwner.keys()]);
+  const own = [...byOwner].filter(([oid, triggers]) => isListed(triggers, records.get(oid) ?? null));
+  const shown = await triggerStatuses(
+    account,
+    own.map(([oid, triggers]) => ({ triggers, record: records.get(oid) ?? null })),
   );
-  const unnumbered = others.map((record) => {
-    if (record.parentOrder == null) return setAgain(account, record, awaited.has(record.oid));
-    const parent = parents.find(({ id }) => id === record.parentOrder)?.order ?? null;
-    const isOpen = awaited.has(record.oid) || (parent !== null && !isSettled(parent.status));
-    return childStatus(account, record, { isOpen, parent });
-  });
-  return [...(await levelStatuses(account, numbered)), ...unnumbered].filter((each) => each !== null);
+  return shown.filter((each) => each !== null);
 }
+
+/** A native order, and one that also opens, is listed as an order; what set a trigger elsewhere and never stood is nothing. */
+const isListed = (triggers: readonly Trigger[], record: ExchangeRecord | null): boolean =>
+  record === null ? triggers.some(({ origin, phase }) => origin === 'other' && phase !== 'failed') : record.manner === 'protection';
 
 /** By id, or by the client's own id; null if the trader has no such order. */
 export async function findOrder(account: AccountContext, oid: number | string): Promise<OrderWithStatus | null> {
   const { gateway, venue, trader } = account;
   const { exchange, facade } = gateway.store;
   const { slug } = venue.definition;
-  const record = typeof oid === 'string' ? await exchange.findByCloid(slug, trader, oid) : await exchange.find(slug, trader, BigInt(oid));
+  const record =
+    typeof oid === 'string' ? ((await exchange.ofCloid(slug, trader, oid, 1))[0] ?? null) : await exchange.find(slug, trader, BigInt(oid));
   if (record !== null) return withCancelStatus(account, await findRecorded(account, record));
   if (typeof oid === 'string') return null;
   const seen = await facade.history.order(slug, trader, BigInt(oid));
   if (seen !== null) return (await endsOfLevels(account, [seen]))(withStatus(account, seen, await fillsOf(account, [seen])), seen);
-  const guards = await facade.protections.everOf(slug, trader, BigInt(oid));
-  if (guards.length === 0) return findExcess(account, BigInt(oid));
-  return (await levelStatuses(account, [{ guards, record: null, isAwaited: false }]))[0] ?? null;
+  const triggers = await facade.triggers.ofOwners(slug, trader, [BigInt(oid)]);
+  if (triggers.length === 0) return findExcess(account, BigInt(oid));
+  return (await triggerStatuses(account, [{ triggers, record: null }]))[0] ?? null;
 }
 
 type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatus | null;
@@ -99,15 +89,15 @@ type Ending = (shown: OrderWithStatus | null, seen: SeenOrder) => OrderWithStatu
 async function endsOfLevels({ gateway, venue, trader }: AccountContext, seen: readonly SeenOrder[]): Promise<Ending> {
   const trades = seen.flatMap(({ order }) => (isTakenLevel(order) && order.tradeIndex !== null ? [order.tradeIndex] : []));
   const levels = seen.filter(({ order }) => levelOf(order) !== null && HAS_LEVEL.has(order.status)).map(({ id }) => id);
-  const { history, protections } = gateway.store.facade;
+  const { history } = gateway.store.facade;
   const [last, successors] = await Promise.all([
     history.lastExecutions(venue.definition.slug, trader, [...new Set(trades)]),
-    protections.successors(venue.definition.slug, trader, levels),
+    takenOver({ gateway, venue, trader }, levels),
   ]);
   return (shown, { id, order }) => {
     const successor = successors.get(id);
     if (shown !== null && successor !== undefined)
-      return { order: { ...shown.order, sz: shown.order.origSz }, status: 'canceled', statusTimestamp: successor.since };
+      return { order: { ...shown.order, sz: shown.order.origSz }, status: 'canceled', statusTimestamp: successor };
     const kind = levelOf(order);
     const executed = last.get(order.tradeIndex ?? -1)?.executed;
     if (shown === null || kind === null || !isTakenLevel(order) || executed?.after !== null) return shown;
@@ -126,46 +116,24 @@ async function withCancelStatus(account: AccountContext, shown: OrderWithStatus 
 
 async function findRecorded(account: AccountContext, record: ExchangeRecord): Promise<OrderWithStatus | null> {
   const { gateway, venue, trader } = account;
-  const { history, protections } = gateway.store.facade;
+  const { history, triggers } = gateway.store.facade;
   const { slug } = venue.definition;
   const ids = record.legs.flatMap(({ orderId }) => orderId ?? []);
-  if (ids.length > 0) {
-    const orders = await history.ordersOf(slug, trader, ids);
-    return recordStatus(account, record, orders, await fillsOf(account, orders));
+  if (ids.length === 0) {
+    const own = await triggers.ofOwners(slug, trader, [record.oid]);
+    return (await triggerStatuses(account, [{ triggers: own, record }]))[0] ?? null;
   }
-  // Read before the current levels: a level that reaches the chain in between is found in at least one of the two.
-  const isAwaited = (await gateway.store.exchange.awaited(slug, trader)).some(({ oid }) => oid === record.oid);
-  const place = record.parentOrder == null ? null : await childPlace(gateway, venue, trader, record);
-  const guards = await protections.everOf(slug, trader, record.oid);
-  const level = guards.length === 0 ? null : ((await levelStatuses(account, [{ guards, record, isAwaited }]))[0] ?? null);
-  if (level?.status === 'open') return level;
-  if (place !== null)
-    return level ?? childStatus(account, record, { isOpen: isAwaited || place.kind === 'waiting', parent: parentOf(place) });
-  // The position already had this level by an order of its own, whose id the bot was given.
-  const seen = await history.order(slug, trader, record.oid);
-  if (seen === null) return level ?? setAgain(account, record, isAwaited);
-  const shown = (await endsOfLevels(account, [seen]))(withStatus(account, seen, await fillsOf(account, [seen])), seen);
-  return shown && { ...shown, order: { ...shown.order, cloid: record.cloid } };
+  const orders = await history.ordersOf(slug, trader, ids);
+  return recordStatus(account, record, orders, await fillsOf(account, orders));
 }
 
-const parentOf = (place: ChildPlace): Order | null => ('parent' in place ? (place.parent?.order ?? null) : null);
-
-/** A child that no trade and no resting order ever had: its parent is pending or failed. */
-function childStatus(
-  { universe }: AccountContext,
-  record: ExchangeRecord,
-  { isOpen, parent }: { readonly isOpen: boolean; readonly parent: Order | null },
-): OrderWithStatus | null {
-  const asset = universe.assets[record.pairIndex];
-  const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
-  const statusTimestamp = isOpen ? record.createdAt : (parent?.updatedAt ?? record.createdAt);
-  return asset ? { order: showRecord(asset, record, { left }), status: isOpen ? 'open' : 'canceled', statusTimestamp } : null;
-}
-
-/** The level was or will be set again under another id. */
-function setAgain({ universe }: AccountContext, record: ExchangeRecord, isAwaited: boolean): OrderWithStatus | null {
-  const asset = universe.assets[record.pairIndex];
-  const left = record.legs.reduce((sum, { sizeBase }) => sum + sizeBase, 0n);
-  const status = isAwaited ? 'open' : 'canceled';
-  return asset ? { order: showRecord(asset, record, { left }), status, statusTimestamp: record.createdAt } : null;
+/** Of native orders that are triggers those that a bot's order replaced at the same price, with the time at which it did: their own events do not say so. */
+export async function takenOver(
+  { gateway, venue, trader }: Pick<AccountContext, 'gateway' | 'venue' | 'trader'>,
+  ids: readonly bigint[],
+): Promise<ReadonlyMap<bigint, number>> {
+  const own = await gateway.store.facade.triggers.ofOwners(venue.definition.slug, trader, ids);
+  return new Map(
+    own.flatMap(({ owner, origin, end }) => (origin === 'native' && end?.cause === 'replaced' ? [[owner, end.at] as const] : [])),
+  );
 }

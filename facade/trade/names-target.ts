@@ -10,7 +10,7 @@ import type { TradeAction } from '../actions/trade.js';
 import { positionsMeant } from './background/flatten-positions.js';
 import type { ClosingSlippageJobContext } from './background/set-closing-slippages.js';
 import { orderOf, type JobContext, type ReadAction } from './derive-calls.js';
-import { findTarget, isAwaited, isOfLevel, type OrderName, type Target } from './plan/find-target.js';
+import { findTarget, isAwaited, isOfTrade, type OrderName, type Target } from './plan/find-target.js';
 import type { CancelJobContext } from './send/cancel-work.js';
 import { withLevel, type ChildJobContext } from './send/change-child.js';
 import type { MarginJobContext } from './send/relay-margin.js';
@@ -74,10 +74,10 @@ const dueTime = (action: TradeAction): number | null => (action.type === 'schedu
 function namesPlace(intent: Intent, target: Target | null): Naming {
   if (isAmong(intent, target)) return 'named';
   if (target === null) return 'other';
-  const { orders, protections, children = [], record } = target;
+  const { orders, triggers, children = [], record } = target;
   const tradeIndex = 'tradeIndex' in intent ? intent.tradeIndex : null;
   const wasThere = record?.legs.some((leg) => leg.tradeIndex !== null && leg.tradeIndex === tradeIndex) === true;
-  const isElsewhere = protections.length + children.length > 0 || orders.some(({ order }) => order.status === 'open');
+  const isElsewhere = triggers.length + children.length > 0 || orders.some(({ order }) => order.status === 'open');
   return wasThere || !isElsewhere ? 'outdated' : 'other';
 }
 
@@ -123,12 +123,12 @@ async function guards(
   if (record?.action !== id || record.item !== item) return 'other';
   const hasLevel = async (): Promise<Naming> => {
     const target = await findTarget({ store }, { definition }, { trader }, { oid });
-    return target?.protections.some((level) => level.tradeIndex === tradeIndex) === true ? 'named' : 'outdated';
+    return target?.triggers.some((trigger) => trigger.tradeIndex === tradeIndex) === true ? 'named' : 'outdated';
   };
   if (record.parentOrder != null) return hasLevel();
   // A change to an order that is no child and not reduce-only opens a position, and has no level.
   if (action.type !== 'order' && orderOf(action, item)?.r !== true) return 'other';
-  if (isOfLevel(record, tradeIndex)) return hasLevel();
+  if (isOfTrade(record, tradeIndex)) return hasLevel();
   const ids = record.legs.flatMap(({ role, orderId }) => (role === 'open' && orderId !== null ? [orderId] : []));
   const opened = await Promise.all(ids.map((orderId) => store.orders.find(chain, trader, orderId)));
   return namedIf(opened.some((known) => known?.order.fill?.tradeIndex === tradeIndex));
@@ -164,7 +164,7 @@ function isAmong(intent: Intent, target: Target | null): boolean {
   if (intent.kind !== 'protect') return target.orders.some((order) => isOn(order, intent));
   const kinds = (['tp', 'sl'] as const).filter((kind) => intent[kind] !== null);
   const isNamed = (kind: 'tp' | 'sl'): boolean =>
-    target.protections.some((protection) => protection.tradeIndex === intent.tradeIndex && protection.kind === kind);
+    target.triggers.some((trigger) => trigger.tradeIndex === intent.tradeIndex && trigger.kind === kind);
   return kinds.length > 0 && kinds.every(isNamed);
 }
 

@@ -6,8 +6,8 @@ import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { isAboutToRest, isReplyPending, recordStatus, withCancelWords } from '../info/bot-order-status.js';
 import { fillsOf, sizeOfFills, type OrderFills } from '../info/order-fills.js';
 import { isTrade, showOrder, statusOf, type AccountContext, type FrontendOrder, type OrderWithStatus } from '../info/order-shapes.js';
-import { openLevels } from '../info/open-orders.js';
-import { findOrder } from '../info/order-status.js';
+import { openTriggers } from '../info/open-orders.js';
+import { findOrder, takenOver } from '../info/order-status.js';
 
 export interface OrderUpdates {
   /** Reads the current state, so that only later changes are published. */
@@ -33,7 +33,7 @@ const RECORD_TRIES = 5;
 const RECORD_WAIT_MS = 40;
 
 export function createOrderUpdates(): OrderUpdates {
-  const protections = createTriggerUpdates();
+  const triggers = createTriggerUpdates();
   /** The last published update of each order, so that repetitions are skipped. */
   const published = new Map<number, string>();
 
@@ -49,12 +49,12 @@ export function createOrderUpdates(): OrderUpdates {
   };
 
   return {
-    begin: (account) => protections.begin(account),
-    isWaiting: () => protections.isWaiting(),
+    begin: (account) => triggers.begin(account),
+    isWaiting: () => triggers.isWaiting(),
     async describe(account, entries) {
       const changes = entries.flatMap(({ fact }) => changesOf(fact));
       const shown = changes.length === 0 ? [] : await showChanges(account, changes);
-      return (await withCancelWords(account, [...shown, ...(await protections.describe(account))])).filter(isChanged);
+      return (await withCancelWords(account, [...shown, ...(await triggers.describe(account))])).filter(isChanged);
     },
   };
 }
@@ -80,7 +80,7 @@ async function showChanges(account: AccountContext, changes: readonly Change[]):
   const fills = await fillsOf(account, [...current.values(), ...changes.flatMap(({ order }) => (order === null ? [] : [{ order }]))]);
   const natives = [...seen.values()].filter(({ order, isRelayed }) => !isRelayed && levelOf(order) !== null).map(({ id }) => id);
   // Published as canceled when the bot's order set the level again.
-  const over = await gateway.store.facade.protections.successors(slug, trader, natives);
+  const over = await takenOver(account, natives);
   return changes.flatMap((change) => {
     if (over.has(change.id)) return [];
     const shown = showChange(account, change, { current, record: records.get(change.id) ?? null, fills });
@@ -138,24 +138,24 @@ function showNative({ venue, universe }: AccountContext, seen: SeenOrder, fills:
 interface TriggerUpdates {
   begin(account: AccountContext): Promise<void>;
   describe(account: AccountContext): Promise<OrderWithStatus[]>;
-  /** Whether a level of the last list is still being sent, and may end without a journal entry. */
+  /** Whether a trigger of the last list is still being sent, and may end without a journal entry. */
   isWaiting(): boolean;
 }
 
-/** More levels than a bot sends between two changes of its account. */
+/** More triggers than a bot sends between two changes of its account. */
 const NEWEST = 50;
 
 /** TP/SL have no events of their own: the current list is compared with the previous one. */
 function createTriggerUpdates(): TriggerUpdates {
   let listed: ReadonlyMap<number, FrontendOrder> = new Map();
-  /** The newest levels sent by bots that were already processed. */
+  /** The newest triggers sent by bots that were already processed. */
   let looked: ReadonlySet<number> = new Set();
   let isWaiting = false;
 
   const read = async (account: AccountContext): Promise<ReadonlyMap<number, FrontendOrder>> => {
-    const { open, awaited } = await openLevels(account);
-    isWaiting = awaited.length > 0;
-    return new Map([...open, ...awaited].map((order) => [order.oid, order]));
+    const { open, isAnyUnderWay } = await openTriggers(account);
+    isWaiting = isAnyUnderWay;
+    return new Map(open.map((order) => [order.oid, order]));
   };
 
   return {
@@ -169,7 +169,7 @@ function createTriggerUpdates(): TriggerUpdates {
       const sent = await newest(account);
       const now = await read(account);
       const gone = [...before.keys()].filter((oid) => !now.has(oid));
-      // A level that was replaced before it was ever listed gets an update too: its bot has its id.
+      // A trigger that was replaced before it was ever listed gets an update too: its bot has its id.
       const unlisted = sent.filter((oid) => !looked.has(oid) && !before.has(oid) && !now.has(oid));
       const found = await Promise.all([...gone, ...unlisted].map((oid) => findOrder(account, oid)));
       const ended = found.filter((order) => order !== null).filter(({ status }) => status !== 'open');
@@ -182,7 +182,13 @@ function createTriggerUpdates(): TriggerUpdates {
 }
 
 async function newest({ gateway, venue, trader }: AccountContext): Promise<number[]> {
-  return (await gateway.store.exchange.levels(venue.definition.slug, trader, NEWEST)).map(({ oid }) => Number(oid));
+  return [
+    ...new Set(
+      (await gateway.store.facade.triggers.newest(venue.definition.slug, trader, NEWEST)).flatMap(({ origin, owner }) =>
+        origin === 'bot' ? [Number(owner)] : [],
+      ),
+    ),
+  ];
 }
 
 const isSame = (before: FrontendOrder | undefined, now: FrontendOrder): boolean =>

@@ -1,3 +1,4 @@
+import { triggersUnderWay } from '../harness/traders/triggers.js';
 import { Wallet } from 'ethers';
 import type { ChainControls } from '../../sandbox/controls.js';
 import type { ChainTrader } from '../harness/traders/chain-trader.js';
@@ -64,7 +65,7 @@ interface Bot {
 async function newBot(): Promise<Bot> {
   const { trader, address, agentKey } = await newFacadeTrader(sandbox);
   const user = address.toLowerCase() as `0x${string}`;
-  const { account, exchange } = sandbox.gateway.store;
+  const { account } = sandbox.gateway.store;
   const send: Bot['send'] = async (action) => {
     const { body } = await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action));
     return (body as { response: { data: { statuses: Status[] } } }).response.data.statuses;
@@ -85,7 +86,7 @@ async function newBot(): Promise<Bot> {
     history: () => info.ask('historicalOrders', { user }),
     fills: () => info.ask('userFills', { user }),
     positions: () => account.openPositions(FACADE_CHAIN, user),
-    awaited: () => exchange.awaited(FACADE_CHAIN, user),
+    awaited: () => triggersUnderWay(sandbox.gateway.store, FACADE_CHAIN, user),
   };
 }
 

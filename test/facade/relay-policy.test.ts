@@ -166,17 +166,13 @@ describe('the relayer, asked about a position', () => {
   });
 
   it('takes away one level for the cancel of one', async () => {
-    const { tradeIndex, position } = await held();
-    const levels = [
-      { tradeIndex, kind: 'sl', price: position.sl },
-      { tradeIndex, kind: 'tp', price: 5n },
-    ] as const;
-    const [set, unset] = await store.facade.protections.identify(FACADE_CHAIN, trader(), levels, 1);
-    const cancelOf = (level: typeof set) => ({ type: 'cancel', cancels: [{ a: BTC, o: Number(level?.id) }] });
-    expect(await isBelieved(cancelOf(set), { kind: 'protect', tradeIndex, tp: null, sl: 0n })).toBe(true);
-    expect(await isBelieved(cancelOf(set), { kind: 'protect', tradeIndex, tp: 0n, sl: 0n })).toBe(false);
+    const { tradeIndex } = await held();
+    const [set] = await store.facade.triggers.at(FACADE_CHAIN, trader(), [`trade:${tradeIndex}`]);
+    const cancelOf = (owner: bigint | undefined) => ({ type: 'cancel', cancels: [{ a: BTC, o: Number(owner) }] });
+    expect(await isBelieved(cancelOf(set?.owner), { kind: 'protect', tradeIndex, tp: null, sl: 0n })).toBe(true);
+    expect(await isBelieved(cancelOf(set?.owner), { kind: 'protect', tradeIndex, tp: 0n, sl: 0n })).toBe(false);
     // The trade has no such take profit.
-    expect(await isBelieved(cancelOf(unset), { kind: 'protect', tradeIndex, tp: 0n, sl: null })).toBe(false);
+    expect(await isBelieved(cancelOf(1n), { kind: 'protect', tradeIndex, tp: 0n, sl: null })).toBe(false);
   });
 });
 

@@ -97,7 +97,7 @@ describe('a stop loss for two trades, after the first of them is closed', () => 
     expect(await bot.send(cancelNamed(X))).toEqual(GONE);
     expect(await bot.stops()).toEqual([units(55_000)]);
     expect(await bot.listed()).toMatchObject([{ oid: z, sz: '0.1', cloid: Z }]);
-    expect(await bot.statusOf(x)).toBe('reduceOnlyCanceled');
+    expect(await bot.statusOf(x)).toBe('canceled');
   });
 });
 

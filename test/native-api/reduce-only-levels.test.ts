@@ -1,3 +1,4 @@
+import { triggersUnderWay } from '../harness/traders/triggers.js';
 import { Wallet } from 'ethers';
 import { generatePrivateKey } from 'viem/accounts';
 import { venueOf } from '../../core/gateway.js';
@@ -395,7 +396,7 @@ describe('beside a bot of the same trader it', () => {
     for (const cloid of [first, second]) {
       await bot(takeProfit('8', '163', cloid));
       await eventually(
-        () => sandbox.gateway.store.exchange.awaited(chain.definition.slug, agent.trader.account.address.toLowerCase() as Address),
+        () => triggersUnderWay(sandbox.gateway.store, chain.definition.slug, agent.trader.account.address.toLowerCase() as Address),
         ({ length }) => length === 0,
       );
     }

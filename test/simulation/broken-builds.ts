@@ -151,20 +151,19 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     breaks: 'every level is listed under its order',
     // On every trade but the first, the level of an order for several trades is no one's.
     begin: inDatabase(
-      'level_owners',
+      'triggers',
       'before insert',
-      `if exists (select from level_owners held where held.chain = new.chain and held.trader = new.trader and held.owner = new.owner and held.slot <> new.slot) then
-         new.owner := nextval('entity_ids');
-       end if; return new;`,
+      `if new.origin = 'bot' and new.leg > 1 then new.owner := nextval('entity_ids'); end if; return new;`,
     ),
   },
   'level stays with the former order': {
     breaks: 'every level is listed under its order',
-    // An order at the price of another one does not get its level.
+    // An order that sets the trigger of a trade again does not get it.
     begin: inDatabase(
-      'level_owners',
+      'triggers',
       'before insert',
-      `if exists (select from level_owners held where (held.chain, held.trader, held.slot, held.kind, held.price) = (new.chain, new.trader, new.slot, new.kind, new.price)) then
+      `if exists (select from triggers held where held.chain = new.chain and held.trader = new.trader and held.state = 'standing'
+         and held.place = new.asked_place and held.kind = new.kind) then
          return null;
        end if; return new;`,
     ),

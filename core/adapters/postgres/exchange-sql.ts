@@ -1,7 +1,6 @@
 import { FIRST_CURSOR } from './continuity/continuity-sql.js';
 import { MAY_BE_SENT_MS } from '../../config/relayer.js';
 import { NOW_MS } from './migrations/migration.js';
-import { IS_OWNER, IS_SET, hasNotFailed, levelsOf, rowsOf } from './level-sql.js';
 import { statement } from './statement.js';
 import type { TraderFacts } from '../../ports/stores/exchange.js';
 import { readPosition } from './tracking-rows.js';
@@ -16,15 +15,6 @@ const UNDER_WAY = `relay_jobs
     union select wallet from relay_wallets where chain = cast(:chain as text) and trader = cast(:trader as text)))
   and (not is_over and coalesce(not_after, ${NOW_MS}) > ${NOW_MS} - ${MAY_BE_SENT_MS} or state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text)))
   and trader = cast(:trader as text) and order_id is null and purpose = 'action'`;
-
-const awaitedJobs = (columns: string): string => `
-  select ${columns} from ${UNDER_WAY} and context->>'kind' in ('order', 'child')`;
-
-const AWAITED_JOBS = awaitedJobs("parent, (context->>'item')::integer as item");
-/** With the newest of each, if it sets a level in several transactions. */
-export const AWAITED_WITH_JOBS = `${awaitedJobs("parent, (context->>'item')::integer as item, max(id) as job")} group by 1, 2`;
-
-export const AWAITED = statement(AWAITED_JOBS);
 
 const AMENDED_JOBS = `
   select from ${UNDER_WAY} and context->'intent'->>'kind' = 'amend' and (context->'intent'->>'tradeIndex')::bigint = cast(:tradeIndex as bigint)`;
@@ -60,71 +50,32 @@ export const RELEASE_CHANGE = statement(`
   where chain = cast(:chain as text) and order_id = cast(:id as bigint) and position(substr(data, 3) in cast(:input as text)) > 0
   returning order_id`);
 
-const HAS_LIVE_LEG = `exists (
-    select from exchange_legs leg join orders on orders.id = leg.order_id
-    where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)`;
+/** Whether the order, or one of its triggers, may still trade. */
+const IS_LIVE = `(exists (
+      select from exchange_legs leg join orders on orders.id = leg.order_id where leg.chain = o.chain and leg.oid = o.oid and orders.is_live)
+    or exists (
+      select from triggers own left join relay_jobs job on job.id = own.job left join orders opening on opening.id = own.parent
+      where own.chain = o.chain and own.trader = o.trader and own.owner = o.oid and (own.state = 'standing' or own.state = 'asked' and (
+        job.mined_block > (select block_number from chain_cursors where chain_cursors.chain = o.chain)
+        or not job.is_over and coalesce(job.not_after + ${MAY_BE_SENT_MS} > ${NOW_MS}, true)
+        or own.job is null and opening.status in ('prepared', 'pending')))))`;
 
-const ORDER_O = { chain: 'o.chain', trader: 'o.trader', oid: 'o.oid' };
+/** A bot may use one cloid for all its orders: whether one is live is only looked up for so many of them. */
+const CHECKED = 200;
 
-/** A position may have had the level from a native order, whose id the bot was given. */
-const IS_ON_POSITION = `(exists (select from ${levelsOf(ORDER_O)} and ${IS_SET})
-    or exists (select from orders native where native.id = o.oid and native.status = 'open'))`;
-
-/** The order or TP/SL is there now. Changes that failed leave any number of later records with its cloid, which must not hide it. */
-const STANDS = `(${HAS_LIVE_LEG} or o.manner = 'protection' and (${IS_ON_POSITION} or exists (
-    select from orders parent join level_owners level on ${rowsOf(ORDER_O)} and ${IS_OWNER}
-    where parent.id = o.parent_order and parent.status = 'open' and (parent.state -> level.kind ->> '$n')::numeric = level.price)))`;
-
-export const IS_AWAITED = `(o.action, o.item) in (${AWAITED_JOBS})`;
-
-/** A bot may use one cloid for all its orders: whether one stands is only looked up for so many of them. */
-const LOOKED_AT = 200;
-
-const ofCloid = (isFirst: string, limit: number): string => {
-  const order = `${isFirst} desc, o.created_at desc, o.oid desc`;
-  return `o.trader = :trader and o.oid = any(array(
+/** Those that are live first, then the newest. Changes that failed leave any number of later records with the cloid. */
+export const FIRST_OF_CLOID = `o.trader = :trader and o.oid = any(array(
       select o.oid from (
         select * from exchange_orders where chain = :chain and trader = :trader and cloid = :cloid
-        order by created_at desc, oid desc limit ${LOOKED_AT}) o
-      order by ${order} limit ${limit}))
-    order by ${order}`;
-};
-
-export const FIRST_OF_CLOID = ofCloid(STANDS, 5);
-export const BEST_OF_CLOID = ofCloid(`(${STANDS} or ${IS_AWAITED})`, 1);
-
-const IS_NUMBERED = `exists (select from level_owners level where ${rowsOf(ORDER_O)} and ${hasNotFailed('level')})`;
-
-/** A TP/SL without a number, while its order had another of the kind: a change that was not made, or not yet. */
-const IS_NOT_MADE = `exists (
-    select from exchange_orders sibling join level_owners level on ${rowsOf({ ...ORDER_O, oid: 'sibling.oid' })} and ${hasNotFailed('level')}
-    where sibling.chain = o.chain and sibling.parent_order = o.parent_order and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl')`;
-
-/** A TP/SL on a position that was not numbered yet. With a number the level is another order's. */
-const IS_UNNUMBERED = `o.parent_order is not null and not ${IS_NUMBERED} and not ${IS_NOT_MADE} and exists (
-      select from orders parent join positions on positions.chain = o.chain and positions.trader = o.trader and positions.is_open
-        and positions.trade_index = (parent.state -> 'fill' ->> 'tradeIndex')::bigint
-      where parent.id = o.parent_order and not exists (
-        select from level_owners level where level.chain = o.chain and level.trader = o.trader and ${hasNotFailed('level')}
-          and level.slot in (positions.trade_index, substring(parent.order_key from '^resting:(.*)$')::bigint)
-          and level.kind = o.terms -> 'order' -> 'style' ->> 'tpsl'
-          and level.price = (positions.state -> level.kind ->> '$n')::numeric))`;
-
-/** An order is live while one of its legs is; a TP/SL while its trade or resting order has it or is about to get it. */
-const IS_LIVE = `(${HAS_LIVE_LEG}
-  or o.manner = 'protection' and (
-    ${IS_ON_POSITION}
-    or exists (select from orders parent left join level_owners level on ${rowsOf(ORDER_O)} and ${IS_OWNER}
-      where parent.id = o.parent_order and parent.is_live
-        and (parent.status <> 'open' or not ${IS_NUMBERED} and not ${IS_NOT_MADE} or (parent.state -> level.kind ->> '$n')::numeric = level.price))
-    or ${IS_UNNUMBERED}
-    or ${IS_AWAITED}))`;
+        order by created_at desc, oid desc limit ${CHECKED}) o
+      order by ${IS_LIVE} desc, o.created_at desc, o.oid desc limit :limit))
+    order by ${IS_LIVE} desc, o.created_at desc, o.oid desc`;
 
 const LIVE_ORDERS = `select distinct cloid from exchange_orders o where o.chain = cast(:chain as text) and o.trader = cast(:trader as text)`;
 
 export const LIVE_CLOIDS = statement(`${LIVE_ORDERS} and o.cloid = any(cast(:cloids as text[])) and ${IS_LIVE}`);
 
-/** Whether a live order or TP/SL of the trader has the cloid `:freeCloid`. */
+/** Whether a live order or trigger of the trader has the cloid `:freeCloid`. */
 export const IS_CLOID_TAKEN = `(cast(:freeCloid as text) is not null and exists (
     ${LIVE_ORDERS} and o.cloid = cast(:freeCloid as text) and ${IS_LIVE}))`;
 
@@ -133,6 +84,9 @@ export const RECORD_CHILD = `
   with moved as (
     update exchange_orders set parent_order = :parentOrder
     where chain = :chain and action = :action and item = :item and parent_order is not null returning chain, oid
+  ), carried as (
+    update triggers set parent = :parentOrder from moved
+    where triggers.chain = moved.chain and triggers.trader = :trader and triggers.owner = moved.oid
   ), resized as (
     update exchange_legs leg set size_base = cast(:sizeBase as numeric) from moved where leg.chain = moved.chain and leg.oid = moved.oid
   ), added as (
@@ -142,6 +96,10 @@ export const RECORD_CHILD = `
     returning chain, oid
   ), legs as (
     insert into exchange_legs (chain, oid, seq, role, size_base) select chain, oid, 1, 'protect', cast(:sizeBase as numeric) from added
+  ), asked as (
+    insert into triggers (chain, trader, key, owner, origin, leg, kind, parent, price, asked_at)
+    select chain, :trader, 'bot/' || oid || '/1', oid, 'bot', 1, :kind, cast(:parentOrder as bigint), cast(:price as numeric),
+      cast(:createdAt as bigint) from added
   )
   select oid from moved union all select oid from added`;
 

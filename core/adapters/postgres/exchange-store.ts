@@ -11,7 +11,7 @@ import type {
   ScheduledCancel,
   WireTerms,
 } from '../../ports/stores/exchange.js';
-import { AMENDED, ANSWER, AWAITED, BEST_OF_CLOID, FACTS, FIRST_OF_CLOID, LIVE_CLOIDS, readFacts, type FactsRow } from './exchange-sql.js';
+import { AMENDED, ANSWER, FACTS, FIRST_OF_CLOID, LIVE_CLOIDS, readFacts, type FactsRow } from './exchange-sql.js';
 import { ask, decodeExact, encodeExact, statement, type Values } from './statement.js';
 import { JOURNAL_CHANNEL } from './journal-rows.js';
 
@@ -73,10 +73,7 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       const found = await records('o.trader = :trader and o.oid = any(:oids::bigint[])', { chain, trader, oids: oids.map(String) });
       return new Map(found.map((record) => [record.oid, record]));
     },
-    findByCloid: async (chain, trader, cloid) => (await records(BEST_OF_CLOID, { chain, trader, cloid }))[0] ?? null,
-    ofCloid: (chain, trader, cloid) => records(FIRST_OF_CLOID, { chain, trader, cloid }),
-    levels: (chain, trader, limit) =>
-      records(`o.trader = :trader and o.manner = 'protection' order by o.oid desc limit :limit`, { chain, trader, limit }),
+    ofCloid: (chain, trader, cloid, limit) => records(FIRST_OF_CLOID, { chain, trader, cloid, limit }),
     async ofOrders(chain, orderIds) {
       if (orderIds.length === 0) return new Map();
       const ids = [...new Set(orderIds)].map(String);
@@ -87,13 +84,6 @@ export function createExchangeStore(db: Knex): ExchangeStore {
       return new Map(
         found.flatMap((record) => record.legs.flatMap(({ orderId }) => (orderId === null ? [] : [[orderId, record] as const]))),
       );
-    },
-    async awaited(chain, trader) {
-      const jobs = await ask<{ parent: bigint; item: number }>(db, AWAITED, { chain, trader });
-      if (jobs.length === 0) return [];
-      const actions = jobs.map(({ parent }) => parent.toString());
-      const found = await records('o.trader = :trader and o.action = any(:actions::bigint[])', { chain, trader, actions });
-      return found.filter(({ action, item }) => jobs.some((job) => job.parent === action && job.item === item));
     },
     isAmended: async (chain, trader, tradeIndex) => (await ask(db, AMENDED, { chain, trader, tradeIndex })).length > 0,
     orderedBefore: async (chain, trader, tradeIndices, at) =>
@@ -147,8 +137,10 @@ export const extendValues = ({ chain, oid, manner, legs }: Pick<ExchangeRecord, 
 });
 
 /** The values of `RECORD_CHILD`. */
-export const childValues = ({ order, wire, ...child }: ChildRecord): Record<string, unknown> => ({
+export const childValues = ({ order, wire, trigger, ...child }: ChildRecord): Record<string, unknown> => ({
   ...child,
+  kind: trigger.kind,
+  price: trigger.price.toString(),
   terms: encodeExact({ order, wire }),
 });
 

@@ -9,7 +9,7 @@ import type {
 } from '../../ports/stores/facade.js';
 import { withFaults } from './faults.js';
 import { createHistoryStore } from './history-store.js';
-import { createProtectionStore } from './protection-store.js';
+import { createTriggerStore } from './trigger-store.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { LeverageStore } from '../../ports/stores/exchange.js';
 import type { Address } from '../../types.js';
@@ -17,7 +17,7 @@ import type { Address } from '../../types.js';
 export const createFacadeStore = (db: Knex): FacadeStore => ({
   assets: withFaults({ ...createAssetStore(db) }),
   leverage: withFaults({ ...createLeverageStore(db) }),
-  protections: withFaults({ ...createProtectionStore(db) }),
+  triggers: withFaults({ ...createTriggerStore(db) }),
   history: withFaults({ ...createHistoryStore(db) }),
   funding: withFaults({ ...createFundingStore(db) }),
 });

@@ -2,7 +2,6 @@ import type { Knex } from 'knex';
 import type { OrderKey } from '../../domain/chain-event.js';
 import type { OrderType } from '../../domain/order.js';
 import { NEWEST_FILLS, type HistoryStore, type SeenOrder, type StoredFill, type TakenBack } from '../../ports/stores/history.js';
-import type { Hex } from '../../types.js';
 import { readEvent, readOrder } from './tracking-rows.js';
 
 interface OrderRow {
@@ -10,13 +9,6 @@ interface OrderRow {
   state: string;
   order_key: OrderKey | null;
   is_relayed: boolean;
-}
-
-interface StepRow {
-  place: bigint;
-  at: bigint;
-  tp: string | null;
-  sl: string | null;
 }
 
 interface FillRow {
@@ -163,19 +155,6 @@ export function createHistoryStore(db: Knex): HistoryStore {
       const found = await rows<OrderRow & { slot: bigint }>(sql, { chain, trader, keys });
       return new Map(found.flatMap((row) => seen([row]).map((order) => [Number(row.slot), order] as const)));
     },
-    async levelSteps(chain, trader, tradeIndices) {
-      if (tradeIndices.length === 0) return [];
-      const keys = tradeIndices.map((index) => `resting:${index}`);
-      const found = await rows<StepRow>(LEVEL_STEPS, { chain, trader, tradeIndices, keys });
-      return found.flatMap(({ place, tp, sl, at }) =>
-        (
-          [
-            ['tp', tp],
-            ['sl', sl],
-          ] as const
-        ).flatMap(([kind, price]) => (price === null ? [] : [{ tradeIndex: Number(place), kind, price: BigInt(price), at: Number(at) }])),
-      );
-    },
     async lastExecutions(chain, trader, tradeIndices) {
       if (tradeIndices.length === 0) return new Map();
       const found = await rows<{ event: string; order_id: bigint | null }>(LAST_EXECUTIONS, { chain, trader, tradeIndices });
@@ -193,10 +172,6 @@ export function createHistoryStore(db: Knex): HistoryStore {
         const executed = readEvent(event);
         return executed.kind === 'executed' ? [{ id, executed }] : [];
       });
-    },
-    async levelEnd(chain, trader, { tradeIndex, kind }) {
-      const [end] = await rows<{ hash: Hex }>(LEVEL_END, { chain, trader, tradeIndex, kind });
-      return end?.hash ?? null;
     },
     async takenBack(chain, orderIds) {
       if (orderIds.length === 0) return new Map();
@@ -250,31 +225,3 @@ function storedFill({ id, event, order_id, is_relayed, order_type, opening, befo
   const by = order_id === null ? null : { id: order_id, isRelayed: is_relayed, type, opening: readOrder(opening) };
   return [{ id, executed, by, before: readAmount(before), after: readAmount(after) }];
 }
-
-/** A trailing stop is set all day long; only this many of the newest steps are searched. */
-const MAX_STEPS = 10_000;
-
-/** Edits set one of TP and SL; placing or amending an order, and changing the size of a trade, state both. */
-const LEVEL_STEPS = `
-  select place, at, tp, sl from (
-  select block_number, log_index, case when kind in ('rested', 'amended') then substring(order_key from 9)::bigint else trade_index end as place, ${AT} as at,
-    case when kind = 'edited' then case when event ->> 'field' = 'tp' then event -> 'value' ->> '$n' end
-      else coalesce(event -> 'after' -> 'tp', event -> 'terms' -> 'tp', event -> 'tp') ->> '$n' end as tp,
-    case when kind = 'edited' then case when event ->> 'field' = 'sl' then event -> 'value' ->> '$n' end
-      else coalesce(event -> 'after' -> 'sl', event -> 'terms' -> 'sl', event -> 'sl') ->> '$n' end as sl
-  from chain_events
-  where chain = :chain and trader = :trader and not orphaned and (
-    trade_index = any(cast(:tradeIndices as bigint[])) and (kind = 'edited' or kind = 'executed' and jsonb_typeof(event -> 'after') = 'object')
-    or order_key = any(cast(:keys as text[])) and kind in ('rested', 'amended'))
-  order by block_number desc, log_index desc limit ${MAX_STEPS}
-  ) newest order by block_number, log_index`;
-
-/** If it was removed twice, the first removal counts. */
-const LEVEL_END = `
-  with edits as (
-    select event, block_number, log_index, ${field('value')} as level from chain_events
-    where chain = :chain and trader = :trader and trade_index = :tradeIndex and kind = 'edited' and event ->> 'field' = :kind and not orphaned
-  )
-  select event -> 'place' ->> 'txHash' as hash from edits
-  where (block_number, log_index) > all (select block_number, log_index from edits where level <> 0)
-  order by block_number, log_index limit 1`;

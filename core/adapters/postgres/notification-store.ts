@@ -1,6 +1,5 @@
 import type { Knex } from 'knex';
 import type { Notice, NotificationStore } from '../../ports/stores/notifications.js';
-import { IS_OWNER, rowsOf } from './level-sql.js';
 import type { Address } from '../../types.js';
 
 interface NoticeRow {
@@ -20,33 +19,16 @@ interface MovedRow {
   readonly at: bigint;
 }
 
-const units = (path: string): string => `(event -> ${path} ->> '$n')::numeric`;
-
-/**
- * A stop loss is set by an edit of its trade or with its opening execution; a trade opened by a resting order has another index. One that
- * was moved on several trades, or several times, is listed once, as it was moved last.
- */
+/** A stop loss that was moved on several trades, or several times, is listed once, as it was moved last. */
 const MOVED_STOPS = `
-  with stops as (
-    select stop.oid, stop.pair_index, stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked, level.price, level.slot
-    from exchange_orders stop join level_owners level on ${rowsOf({ chain: 'stop.chain', trader: 'stop.trader', oid: 'stop.oid' })}
-    where stop.chain = :chain and stop.trader = :trader and stop.manner = 'protection' and level.kind = 'sl'
-      and stop.terms -> 'order' -> 'style' ->> 'tpsl' = 'sl'
-      and level.price <> (stop.terms -> 'order' -> 'style' -> 'trigger' ->> '$n')::numeric and ${IS_OWNER}
-    order by stop.oid desc limit :limit
-  )
-  select distinct on (oid) oid, pair_index, asked, price::text as kept, stood.at from stops cross join lateral (
-    select (event -> 'place' ->> 'at')::bigint as at from chain_events
-    where chain = :chain and trader = :trader and not orphaned
-      and (trade_index = slot or trade_index = (
-        select heir.trade_index from chain_events heir
-        where heir.chain = :chain and heir.trader = :trader and heir.order_key = 'resting:' || slot and heir.kind = 'executed' and not heir.orphaned
-        limit 1))
-      and (kind = 'edited' and event ->> 'field' = 'sl' and ${units(`'value'`)} = price
-        or kind = 'executed' and ${units(`'after' -> 'sl'`)} = price)
-    order by block_number, log_index limit 1
-  ) stood
-  order by oid desc, stood.at desc`;
+  select distinct on (oid) oid, pair_index, asked, kept, at from (
+    select stop.owner as oid, bot.pair_index, bot.terms -> 'order' -> 'style' -> 'trigger' ->> '$n' as asked, stop.price::text as kept,
+      stop.price_at as at
+    from triggers stop join exchange_orders bot on bot.chain = stop.chain and bot.oid = stop.owner
+    where stop.chain = :chain and stop.trader = :trader and stop.kind = 'sl' and stop.origin = 'bot' and stop.state <> 'asked'
+      and stop.price <> (bot.terms -> 'order' -> 'style' -> 'trigger' ->> '$n')::numeric
+    order by stop.owner desc limit :limit) moved
+  order by oid desc, at desc`;
 
 interface DelegateRow {
   readonly chain: string;

@@ -5,7 +5,6 @@ import type { Order } from '../../domain/order.js';
 import type { Draft, HandedOut, KnownOrder, NotPlaced, Placed } from '../../ports/stores/orders.js';
 import type { Address, Hex } from '../../types.js';
 import type { BotOrder, PlacedOrder, RelayedOrder, RelayJob } from '../../ports/stores/relay.js';
-import type { Protection } from '../../ports/stores/protections.js';
 import type { OpeningGuard } from '../../ports/stores/rules.js';
 import { OWE, oweValues } from './facade-store.js';
 import { EXTEND, LIVE_CLOIDS, RECORD_CHILD } from './exchange-sql.js';
@@ -25,10 +24,10 @@ import {
   type SingleOrder,
   type UnruledRow,
 } from './place-statement.js';
-import { SHARE, shareValues } from './protection-store.js';
 import { queueValues, readJob, type JobRow } from './relay-rows.js';
 import { QUEUE } from './relay-sql.js';
 import { guardOpening, isUnbound, RULES_OF } from './rules-store.js';
+import { addTriggers, type NewTrigger } from './trigger-store.js';
 import type { StatementBatcher } from './statement-batcher.js';
 import { createSpendStore } from './spend-store.js';
 import {
@@ -38,6 +37,7 @@ import {
   lock,
   LOCK,
   ordersLock,
+  runAll,
   statement,
   type AskWithin,
   type Statement,
@@ -144,23 +144,17 @@ async function storeRelayed(trx: Knex.Transaction, { legs, record }: RelayedOrde
   if (record?.newCloids?.length) await requireFree(trx, record, record.newCloids);
   if (record !== null) await storeRecord(trx, record, legs, { oid, ids });
   const jobs: RelayJob[] = [];
+  const triggers: NewTrigger[] = [];
   for (const [at, { request }] of legs.entries()) {
     if (request === null) continue;
     const values = queueValues({ ...request, chain: from.chain, orderId: ids[at] ?? null }, from.createdAt);
     const [row] = await run<JobRow>(trx, QUEUE.named, values);
     if (!row) throw new Error('The relay job was not stored.');
     jobs.push(readJob(row));
+    const trigger = record?.triggers[at];
+    if (trigger) triggers.push({ ...trigger, job: row.id });
   }
-  if (record?.levels)
-    await run(
-      trx,
-      SHARE,
-      shareValues(
-        record,
-        oid,
-        record.levels.map((level, at) => withJob(level, jobs[at])),
-      ),
-    );
+  if (record && triggers.length > 0) await runAll(trx, [addTriggers(record, oid, triggers)]);
   return { kind: 'placed', oid, orders, jobs };
 }
 
@@ -170,13 +164,7 @@ async function requireFree(trx: Knex.Transaction, { chain, trader }: BotOrder, c
     throw new RefusedLeg(0, { kind: 'cloid-taken' });
 }
 
-/** A level with the job that sets it: an order of levels only has one for each, and none is held back. */
-function withJob(level: Protection, job: RelayJob | undefined): Protection & { readonly job: bigint } {
-  if (job === undefined) throw new TypeError('a level that nothing sets');
-  return { ...level, job: job.id };
-}
-
-/** An order of levels only: the trader's lock decides which of two at the same place is the later one. */
+/** An order of triggers only: the trader's lock decides which of two at the same place is the later one. */
 async function newId(trx: Knex.Transaction, { chain, trader }: BotOrder): Promise<bigint> {
   const [row] = await run<{ id: bigint }>(trx, NEW_ID, { name: ordersLock(chain, trader) });
   if (!row) throw new Error('the database gave no id');
@@ -191,7 +179,7 @@ const run = async <Row>(trx: Knex.Transaction, sql: string, values: Values): Pro
 /** The bot's order, its TP/SL, and the closing slippages to be set for them. */
 async function storeRecord(
   trx: Knex.Transaction,
-  { legs, children, isContinued, ...record }: BotOrder,
+  { legs, children, isContinued, triggers: _triggers, ...record }: BotOrder,
   relayed: RelayedOrder['legs'],
   { oid, ids }: { readonly oid: bigint; readonly ids: readonly (bigint | null)[] },
 ): Promise<void> {

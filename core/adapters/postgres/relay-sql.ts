@@ -50,6 +50,11 @@ export const QUEUE_CHILD = statement(`
     returning chain, oid
   ), legs as (
     insert into exchange_legs (chain, oid, seq, role, size_base) select chain, oid, 1, 'protect', cast(:sizeBase as numeric) from added
+  ), asked as (
+    insert into triggers (chain, trader, key, owner, origin, leg, kind, parent, job, price, asked_at, asked_place)
+    select added.chain, made.trader, 'bot/' || added.oid || '/1', added.oid, 'bot', 1, cast(:kind as text), cast(:parentOrder as bigint), made.id,
+      cast(:price as numeric), cast(:createdAt as bigint), 'resting:' || cast(:tradeIndex as bigint)
+    from added, made
   ), owed as (
     insert into pending_closing_slippages (chain, trader, agent, action, item, oid, order_id, slippage_p, due_at)
     select added.chain, cast(:trader as text), cast(:agent as text), cast(:action as bigint), cast(:item as integer), added.oid,
@@ -196,32 +201,15 @@ export const GIVE_UP_CALL = statement(`
   update relay_jobs set not_after = 0, note = :note, refusal = :reason::text
   where chain = :chain and id = :id and not is_over and nonce is not null returning ${JOB_COLUMNS}`);
 
-/**
- * With a mined change of a TP/SL its order gets the level at once, so that no crash can leave it without: the level may have stood at the
- * same price before, under the number of an earlier order. A change that never gets one was not made.
- */
 export const SETTLE = statement(`
   with given as materialized (
     select * from jsonb_to_recordset(:settled::jsonb) as row(id bigint, state text, mined jsonb, block bigint)
-  ), settled as (
-    update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block,
-      note = case when given.state = 'replaced' and refusal is not null then note end
-    from given
-    where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
-    returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}
-  ), changes as (
-    select id, chain, trader, parent, (context ->> 'item')::integer as item, (context -> 'intent' ->> 'tradeIndex')::bigint as slot,
-      context -> 'level' ->> 'kind' as kind, (context -> 'level' -> 'price' ->> '$n')::numeric as price
-    from (select id, chain, trader, parent, context::jsonb from settled where state = 'mined') made where context ->> 'kind' = 'child'
-  ), numbered as (
-    insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
-    select changes.chain, changes.trader, slot, kind, price, child.oid, changes.id, child.created_at
-    from changes cross join lateral (
-      select oid, created_at from exchange_orders o
-      where o.chain = changes.chain and o.action = changes.parent and o.item = changes.item and o.parent_order is not null limit 1) child
-    where price > 0 on conflict do nothing
   )
-  select * from settled`);
+  update relay_jobs set state = given.state, is_over = true, mined = given.mined, mined_block = given.block,
+    note = case when given.state = 'replaced' and refusal is not null then note end
+  from given
+  where relay_jobs.chain = :chain and relay_jobs.id = given.id and ${isNamed('relay_jobs.id', 'given')}
+  returning ${JOB_COLUMNS.replace('id,', 'relay_jobs.id,').replace(' state,', ' relay_jobs.state,').replace('mined::text', 'relay_jobs.mined::text')}`);
 
 const NEWEST = 'select max(mined_block) from relay_jobs where chain = :chain and wallet = :wallet and mined_block is not null';
 

@@ -1,5 +1,4 @@
 import { ORDER_COLUMNS } from './tracking-rows.js';
-import { copyTo } from './level-sql.js';
 import { plannedAnew, statement } from './statement.js';
 
 /** Statements of the indexer. Lists are passed as one JSON document. */
@@ -75,19 +74,6 @@ export const SAVE_POSITIONS = statement(`
     returning id, trader, trade_index, state
   )
   select id, trader, trade_index, state::text from changed union all select id, trader, trade_index, state::text from added`);
-
-/** A level is stored under the index of the resting order that opened its trade. */
-export const MOVE_STOP = statement(
-  copyTo(
-    `level.chain = cast(:chain as text) and level.trader = cast(:trader as text) and level.kind = 'sl' and level.price = cast(:from as numeric)
-      and level.slot = coalesce((
-        select substring(opened.order_key from 9)::bigint from chain_events opened
-        where opened.chain = cast(:chain as text) and opened.trader = cast(:trader as text) and opened.trade_index = cast(:tradeIndex as bigint)
-          and opened.kind = 'executed' and opened.order_key like 'resting:%' and (cast(:isUndone as boolean) or not opened.orphaned)
-        order by opened.orphaned, opened.id desc limit 1), cast(:tradeIndex as bigint))`,
-    'cast(:to as numeric)',
-  ),
-);
 
 export const NOTE_HASHES = statement(`
   insert into order_hashes (chain, order_id, hash, seen_at)

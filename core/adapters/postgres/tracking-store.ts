@@ -41,6 +41,7 @@ import { isLevelEvent } from '../../domain/order-machine.js';
 import { journalStatements } from './journal-rows.js';
 import { createContractUnit } from './contract-store.js';
 import { createNetPositionUnit } from './net-position-unit.js';
+import { createTriggerUnit } from './trigger-fold.js';
 
 export interface TrackingStoreParts {
   readonly db: Knex;
@@ -164,10 +165,12 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
   const rows = <Row>(asked: Statement, values: Values): Promise<Row[]> => steps.ask<Row>(asked, { chain, ...values });
   const leave = (asked: Statement, values: Values): void => steps.leave({ asked, values: { chain, ...values } });
   const { forgetAbove, ...contract } = createContractUnit(rows, leave);
+  const { forgetBasesAbove, ...triggers } = createTriggerUnit({ rows, leave });
 
   return {
     ...contract,
     ...createNetPositionUnit(rows, leave),
+    ...triggers,
     cursor: async () => readCursor((await rows<CursorRow>(sql.CURSOR, {}))[0]),
     setCursor(cursor, passed = []) {
       steps.leave(...movingTo(chain, cursor, passed));
@@ -218,6 +221,7 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
       leave(sql.UNMARK_BACKFILLED, { block });
       leave(sql.FORGET_REFERRALS, { block });
       forgetAbove(block);
+      forgetBasesAbove(block);
       return takenBack(await rows<OrphanRow>(sql.ORPHAN, { block }));
     },
     async eventsOfOrders(ids) {
@@ -239,10 +243,6 @@ function createTrackingUnit(steps: Steps, chain: ChainSlug): TrackingUnit {
       if (changes.length === 0) return [];
       const stored = await rows<PositionRow>(sql.SAVE_POSITIONS, { rows: positionRows(changes) });
       return stored.map((row) => ({ ...tradeRefOf(row), id: row.id, position: readPosition(row.state) }));
-    },
-    moveStops(moves, isUndone = false) {
-      for (const { trader, tradeIndex, from, to } of moves)
-        leave(sql.MOVE_STOP, { trader, tradeIndex, from: from.toString(), to: to.toString(), isUndone });
     },
     recordReferrals(referrals) {
       if (referrals.length > 0) leave(sql.RECORD_REFERRALS, { rows: referralRows(referrals) });
@@ -295,6 +295,7 @@ function takenBack(found: readonly OrphanRow[]): TakenBack {
   const trades = new Map<string, TradeRef>();
   const places: OrderRef[] = [];
   const fills: { id: bigint; executed: TakenBack['fills'][number]['executed'] }[] = [];
+  const traders = new Set<Address>();
   const events: ChainEvent[] = [];
   for (const { id, trader, order_id, order_key, trade_index, is_fill, event: text } of found) {
     if (order_id !== null && order_id !== 0n) orderIds.add(order_id);
@@ -302,6 +303,7 @@ function takenBack(found: readonly OrphanRow[]): TakenBack {
     const ref = trade_index === null ? null : { trader, tradeIndex: Number(trade_index) };
     if (ref) trades.set(tradeRefKey(ref), ref);
     const event = readEvent(text);
+    traders.add(trader);
     if (ref) events.push(event);
     if (event.kind === 'executed' && (is_fill || isWithdrawal(event))) fills.push({ id, executed: event });
   }
@@ -310,6 +312,7 @@ function takenBack(found: readonly OrphanRow[]): TakenBack {
     places,
     trades: [...trades.values()],
     fills,
+    traders: [...traders],
     events: events.sort((a, b) => comparePlaces(a.place, b.place)),
   };
 }

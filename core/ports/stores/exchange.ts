@@ -1,6 +1,7 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { ExchangeOrder, Leg } from '../../domain/relay/exchange-order.js';
 import type { PositionState } from '../../domain/position.js';
+import type { WantedTrigger } from './triggers.js';
 import type { Address } from '../../types.js';
 
 /** The bot's values exactly as sent, to echo them in replies. */
@@ -57,6 +58,8 @@ export interface ChildRecord extends Omit<ExchangeRecord, 'oid' | 'legs'> {
   readonly parentOrder: bigint;
   /** 1e18: the size its parent opens. */
   readonly sizeBase: bigint;
+  /** The trigger that it sets, at the price at which the contract stores it. */
+  readonly trigger: Pick<WantedTrigger, 'kind' | 'price'>;
 }
 
 export type Answered = 'resting' | 'ended';
@@ -99,16 +102,10 @@ export interface ExchangeStore {
   find(chain: ChainSlug, trader: Address, oid: bigint): Promise<ExchangeRecord | null>;
   /** By oid; oids without a record are absent. */
   ofOids(chain: ChainSlug, trader: Address, oids: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
-  /** The newest with this cloid that stands now or is about to; otherwise the newest. */
-  findByCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord | null>;
-  /** A few with this cloid: those that stand now, then the others, newest first. */
-  ofCloid(chain: ChainSlug, trader: Address, cloid: string): Promise<ExchangeRecord[]>;
-  /** TP/SL orders of bots, newest first. */
-  levels(chain: ChainSlug, trader: Address, limit: number): Promise<ExchangeRecord[]>;
+  /** Those with this cloid: the live ones first, then the newest. */
+  ofCloid(chain: ChainSlug, trader: Address, cloid: string, limit: number): Promise<ExchangeRecord[]>;
   /** By the ids of our orders; orders not placed through the facade are absent. */
   ofOrders(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, ExchangeRecord>>;
-  /** TP/SL orders under way: their job is open, or mined in a block that is not indexed yet. */
-  awaited(chain: ChainSlug, trader: Address): Promise<ExchangeRecord[]>;
   /** Whether a change of the order resting at this index is under way. */
   isAmended(chain: ChainSlug, trader: Address, tradeIndex: number): Promise<boolean>;
   /** Of these trades, those opened by an order placed by then. */

@@ -1,6 +1,6 @@
 import type { HistoryStore } from './history.js';
 import type { LeverageStore } from './exchange.js';
-import type { ProtectionStore } from './protections.js';
+import type { TriggerStore } from './triggers.js';
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Address } from '../../types.js';
 
@@ -8,7 +8,7 @@ import type { Address } from '../../types.js';
 export interface FacadeStore {
   readonly assets: AssetStore;
   readonly leverage: LeverageStore;
-  readonly protections: ProtectionStore;
+  readonly triggers: TriggerStore;
   readonly history: HistoryStore;
   readonly funding: FundingStore;
 }

@@ -1,9 +1,8 @@
 import type { ChainSlug } from '../../chains/chains.js';
 import type { Executed, OrderKey } from '../../domain/chain-event.js';
 import type { Order, OrderType } from '../../domain/order.js';
-import type { Address, Hex } from '../../types.js';
+import type { Address } from '../../types.js';
 import type { RelayPurpose } from './relay.js';
-import type { Protection } from './protections.js';
 
 /** An order as public readers may see it: one prepared natively is private until it is on chain. */
 export interface SeenOrder {
@@ -38,12 +37,6 @@ interface AmongOthers {
 }
 export type TapeFill = SeenFill & AmongOthers;
 export type StoredTapeFill = StoredFill & AmongOthers;
-
-/** A TP or SL was set or confirmed at a price; 0 = it was removed. */
-export interface LevelStep extends Protection {
-  /** Epoch ms. */
-  readonly at: number;
-}
 
 export interface LastExecution {
   readonly executed: Executed;
@@ -83,8 +76,6 @@ export interface HistoryStore {
   orderAt(chain: ChainSlug, trader: Address, orderKey: OrderKey): Promise<SeenOrder | null>;
   /** The orders that rest or rested at these indices. */
   restingAt(chain: ChainSlug, trader: Address, slots: readonly number[]): Promise<ReadonlyMap<number, SeenOrder>>;
-  /** Changes of TP and SL of these trades and of the orders resting at these indices, oldest first. Only the newest events are searched. */
-  levelSteps(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<LevelStep[]>;
   /** The last execution on each of these trades. */
   lastExecutions(chain: ChainSlug, trader: Address, tradeIndices: readonly number[]): Promise<ReadonlyMap<number, LastExecution>>;
   /** The first executions on each of these trades, changes of leverage and withdrawals of profit included, in the order of the chain. */
@@ -96,8 +87,6 @@ export interface HistoryStore {
   ): Promise<{ id: bigint; executed: Executed }[]>;
   /** Orders that the relayer cancelled without a cancel request: their schedule came due, or the oracle never answered. */
   takenBack(chain: ChainSlug, orderIds: readonly bigint[]): Promise<ReadonlyMap<bigint, TakenBack>>;
-  /** The transaction that removed this TP or SL from its position; null while one is set, and where none was ever removed. */
-  levelEnd(chain: ChainSlug, trader: Address, level: Pick<Protection, 'tradeIndex' | 'kind'>): Promise<Hex | null>;
   /** Changes of position size. Fills of one second are never split: `limit` is exceeded by those that share the last one's time. */
   fills(chain: ChainSlug, trader: Address, window: FillWindow): Promise<StoredFill[]>;
   /** The newest fills of a market, newest first, of every indexed trader. */

@@ -2,7 +2,7 @@ import type { ChainSlug } from '../../chains/chains.js';
 import type { Draft, KnownOrder, NotPlaced } from './orders.js';
 import type { Address, Hex } from '../../types.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from './exchange.js';
-import type { Protection } from './protections.js';
+import type { WantedTrigger } from './triggers.js';
 import type { Lease } from './tracking.js';
 
 /** Causes that keep a lane from sending. Each is cleared by its own recovery, not by that of another cause. */
@@ -201,12 +201,12 @@ export interface RelayedLeg {
 export interface BotOrder extends Omit<ExchangeRecord, 'oid' | 'legs'> {
   /** One for each request, in the same order. */
   readonly legs: readonly Omit<ExchangeLeg, 'orderId'>[];
-  /** That of the order that it continues; absent: the id of its first order, or a new one if it consists of levels only. */
+  /** That of the order that it continues; absent: the id of its first order, or a new one if it consists of triggers only. */
   readonly oid?: bigint | undefined;
   /** The bot's order exists and gets these legs. */
   readonly isContinued: boolean;
-  /** The levels of an order that consists of nothing else, one for each leg; absent otherwise. */
-  readonly levels?: readonly Protection[];
+  /** One for each leg: the trigger that it sets on an open trade; null for a leg that is an order. */
+  readonly triggers: readonly (WantedTrigger | null)[];
   /** TP/SL that came with it; their parent is the leg that opens. */
   readonly children: readonly Omit<ChildRecord, 'parentOrder'>[];
   /** Cloids of TP/SL that no live order may have, which is checked in the same transaction; those of other orders are their clientId. */

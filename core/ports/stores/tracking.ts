@@ -91,15 +91,9 @@ export interface TakenBack {
   readonly places: readonly OrderRef[];
   readonly trades: readonly TradeRef[];
   readonly fills: readonly { readonly id: bigint; readonly executed: Executed }[];
+  readonly traders: readonly Address[];
   /** Those of trades, oldest first. */
   readonly events: readonly ChainEvent[];
-}
-
-/** The contract moved the stop loss of a trade. */
-export interface StopMove extends TradeRef {
-  /** 1e10, both. */
-  readonly from: bigint;
-  readonly to: bigint;
 }
 
 /**
@@ -132,8 +126,8 @@ export interface TrackingUnit extends ContractUnit, NetPositionUnit {
   /** Transactions seen to contain these orders. */
   noteHashes(seen: readonly { readonly orderId: bigint; readonly hash: Hex; readonly at: number }[]): void;
   savePositions(changes: readonly (TradeRef & { readonly position: PositionState | null })[]): Promise<StoredPosition[]>;
-  /** Who has the levels at the former prices has those at the new ones too, one after the other. `isUndone`: their trades may be gone with a reorganisation. */
-  moveStops(moves: readonly StopMove[], isUndone?: boolean): void;
+  /** Folds the triggers of these traders again. `since`: the block of the oldest event that was stored late. */
+  refoldTriggers(traders: readonly Address[], since?: bigint): Promise<void>;
   /** Referral events; idempotent. `orphanAbove` undoes them with all others. */
   recordReferrals(referrals: readonly Referral[]): void;
   /** Executions that the minutes of the markets do not have yet, or have although they are orphaned; the newest ones. */

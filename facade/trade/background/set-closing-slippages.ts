@@ -6,7 +6,7 @@ import { onVenue, type Gateway, type Venue } from '../../../core/gateway.js';
 import type { Cancel } from '../../../core/types.js';
 import { whenDue } from '../../../core/trading/due-work.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import { findTarget, isOfLevel } from '../plan/find-target.js';
+import { findTarget, isContested, isOfTrade } from '../plan/find-target.js';
 import type { OwedClosingSlippage } from '../../../core/ports/stores/facade.js';
 import { sendWrite } from '../../../core/trading/place-order.js';
 
@@ -97,13 +97,13 @@ async function levelOf(
 ): Promise<'own' | 'another' | 'unknown'> {
   const { exchange, facade } = gateway.store;
   const record = await exchange.find(chain, trader, oid);
-  if (record === null || !isOfLevel(record, tradeIndex)) return 'own';
-  // Read before the level: a change that is settled in between has its level then.
-  const isAwaited = (await exchange.awaited(chain, trader)).some((under) => under.oid === oid);
-  const isContested = await facade.protections.isContested(chain, trader, oid);
+  if (record === null || !isOfTrade(record, tradeIndex)) return 'own';
+  // Read before the target: a change that is settled in between has its trigger then.
+  const isUnderWay = (await facade.triggers.ofOwners(chain, trader, [oid])).some(({ phase }) => phase === 'underWay');
+  const mayComeBack = await isContested(gateway, venue, { trader }, oid);
   const target = await findTarget(gateway, venue, { trader }, { oid });
-  if (target?.protections.some((level) => level.tradeIndex === tradeIndex) === true) return 'own';
-  return isAwaited || isContested ? 'unknown' : 'another';
+  if (target?.triggers.some((trigger) => trigger.tradeIndex === tradeIndex) === true) return 'own';
+  return isUnderWay || mayComeBack ? 'unknown' : 'another';
 }
 
 /** null if the opening was not executed. */

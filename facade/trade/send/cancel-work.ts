@@ -4,7 +4,7 @@ import type { TranslationContext } from '../../../core/domain/relay/exchange-ord
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import { findTarget, type OrderName, type Target } from '../plan/find-target.js';
+import { findTarget, isContested, type OrderName, type Target } from '../plan/find-target.js';
 import { soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import type { Amendment, RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import { overtakenBy } from '../../../core/trading/find-order.js';
@@ -86,11 +86,11 @@ export async function uncontested(
   // Levels that other clients set have a number and no record.
   const oid = record?.oid ?? ('oid' in name ? name.oid : null);
   if (oid === null || (record && record.manner !== 'protection')) return target;
-  const isContested = () => gateway.store.facade.protections.isContested(venue.definition.slug, caller.trader, oid);
+  const mayComeBack = (): Promise<boolean> => isContested(gateway, venue, caller, oid);
   // Without a level it may have been read while such an order was under way, which has failed since.
-  if (!(await isContested())) return target?.protections.length === 0 ? findTarget(gateway, venue, caller, name) : target;
+  if (!(await mayComeBack())) return target?.triggers.length === 0 ? findTarget(gateway, venue, caller, name) : target;
   const watch = watchOrders(gateway, venue, caller.trader);
-  const isFree = await comesTrue({ ...work, watch }, async () => !(await isContested())).finally(() => watch.stop());
+  const isFree = await comesTrue({ ...work, watch }, async () => !(await mayComeBack())).finally(() => watch.stop());
   return isFree ? findTarget(gateway, venue, caller, name) : 'contested';
 }
 

@@ -6,7 +6,7 @@ import { indexOf } from '../../../core/trading/find-order.js';
 import { storedStopLoss } from '../../../core/trading/order-request.js';
 import type { KnownOrder } from '../../../core/ports/stores/orders.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import { askedLevel, childPlace, type Child } from '../plan/find-target.js';
+import { askedLevel, isOver as isChildOver, type Child } from '../plan/find-target.js';
 import { soonest, watchOrders } from './await-orders.js';
 import { comesTrue, isKnown, leftOf, requireSent, sendCancel, type CancelOutcome, type Work } from './cancel-work.js';
 import { closingSlippageOf, recordOf } from './send-item.js';
@@ -52,7 +52,7 @@ async function inTurn<Result>(
   for (;;) {
     const parent = await quietParent(work, id);
     if (parent === null) return null;
-    if ((await childPlace(gateway, venue, caller.trader, record)).kind === 'gone') return { kind: 'gone' };
+    if (await isChildOver(gateway, venue, caller, record.oid)) return { kind: 'gone' };
     const changed = await change(parent);
     if (changed !== null || leftOf(work) === 0) return changed;
   }
@@ -147,8 +147,9 @@ async function putChild(
   if (beyond !== null) return beyond;
   const write = await prepareTransaction(gateway, venue, caller, { intent, takes: null });
   const sizeBase = record.legs.reduce((sum, leg) => sum + leg.sizeBase, 0n);
-  const made = { ...recordOf(venue, caller, action, { asked: item, manner: 'protection' }), parentOrder: parent.id, sizeBase };
   const stored = { kind: level.kind, price: level.kind === 'sl' ? keptStop(venue, parent, intent) : asked.price };
+  const own = recordOf(venue, caller, action, { asked: item, manner: 'protection' });
+  const made = { ...own, parentOrder: parent.id, sizeBase, trigger: stored };
   const context: ChildJobContext = { kind: 'child', item: item.item, intent, level: stored, context: { pairIndex: item.pairIndex } };
   sending.hasBegun = true;
   const newCloid = item.cloid === record.cloid ? null : item.cloid;

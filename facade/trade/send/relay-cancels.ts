@@ -18,7 +18,7 @@ import {
   type Work,
 } from './cancel-work.js';
 import { removeChild } from './change-child.js';
-import { findTarget, identityOf, isAwaited, keptPrice, levelTarget, type OrderName, type Target } from '../plan/find-target.js';
+import { findTarget, identityOf, isAwaited, keptPrice, triggerOfOrder, type OrderName, type Target } from '../plan/find-target.js';
 import {
   CANCELED,
   isOver,
@@ -89,7 +89,7 @@ async function cancelTarget(work: Work, item: number, target: Target): Promise<C
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
-      ...(await Promise.all(target.protections.map((protection) => removeLevel(work, item, protection, target.record)))),
+      ...(await Promise.all(target.triggers.map((trigger) => removeLevel(work, item, trigger, target.record)))),
       ...(await Promise.all((target.children ?? []).map((child) => removeChild(work, item, child)))),
     ];
     return worst(outcomes);
@@ -128,7 +128,7 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
   if (now === null || isGone(now)) return GONE;
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
-  const level = levelTarget(now);
+  const level = triggerOfOrder(now);
   if (level !== null) return removeLevel(work, item, level, null);
   const intent = cancelIntentOf(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
@@ -206,7 +206,7 @@ async function removalOf(work: Work, protection: Protected, job: RelayJob | null
   return (await stateNow()) === 'mined' ? { kind: 'done' } : GONE;
 }
 
-type Protected = Target['protections'][number];
+type Protected = Target['triggers'][number];
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
 const isLevelAwaited = ({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> => isAwaited(gateway, venue, caller, level);
@@ -214,7 +214,7 @@ const isLevelAwaited = ({ gateway, venue, caller }: Work, level: Protected): Pro
 /** Whether another order has set the level again, also at the same price. */
 async function isTakenOver({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected, record: Target['record']): Promise<boolean> {
   const now = record && (await findTarget(gateway, venue, caller, { oid: record.oid }));
-  return now !== null && !now.protections.some((level) => level.tradeIndex === tradeIndex && level.kind === kind);
+  return now !== null && !now.triggers.some((level) => level.tradeIndex === tradeIndex && level.kind === kind);
 }
 
 /** The price at which exactly this level stands: with another one it is another order's, unless the contract changed the price. Null if it does not. */

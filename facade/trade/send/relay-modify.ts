@@ -106,12 +106,12 @@ export async function relayModify(
 }
 
 /** None unless both only are TP/SL of the same kind. */
-function changedLevels({ order }: ExchangeItem, { orders, protections }: Target): Pick<ExchangeItem, 'changes'> {
+function changedLevels({ order }: ExchangeItem, { orders, triggers }: Target): Pick<ExchangeItem, 'changes'> {
   const { kind } = askedLevel(order);
   const mayRest = order.style.kind === 'trigger' || order.style.tif === 'Gtc' || order.style.tif === 'Alo';
-  const isLevel = orders.length === 0 && protections.length > 0 && protections.every((level) => level.kind === kind);
+  const isLevel = orders.length === 0 && triggers.length > 0 && triggers.every((level) => level.kind === kind);
   const isSame = isLevel && order.reduceOnly && mayRest;
-  return isSame ? { changes: { kind, trades: new Set(protections.map(({ tradeIndex }) => tradeIndex)) } } : {};
+  return isSame ? { changes: { kind, trades: new Set(triggers.map(({ tradeIndex }) => tradeIndex)) } } : {};
 }
 
 /** null if the target was canceled and can be replaced. */
@@ -146,26 +146,23 @@ async function isNameOfAnother(
 const hasCloidOf = ({ record }: Target, { cloid }: ExchangeItem): boolean => cloid === (record?.cloid ?? null);
 
 /** The id does not refer to anything live any more. */
-const isEmpty = ({ orders, protections, children = [] }: Target): boolean => orders.length + protections.length + children.length === 0;
+const isEmpty = ({ orders, triggers, children = [] }: Target): boolean => orders.length + triggers.length + children.length === 0;
 
 /** The single resting order behind the target, with its slot. */
-function restingOrder({
-  orders,
-  protections,
-}: Target): (Pick<Replacement, 'replaced' | 'instead'> & { readonly known: KnownOrder }) | null {
+function restingOrder({ orders, triggers }: Target): (Pick<Replacement, 'replaced' | 'instead'> & { readonly known: KnownOrder }) | null {
   // An order that missed its price and rests now is accompanied by the rejected one.
   const [only, ...others] = orders.filter(({ order }) => order.status !== 'rejected' && order.status !== 'expired');
-  if (!only || others.length > 0 || protections.length > 0) return null;
+  if (!only || others.length > 0 || triggers.length > 0) return null;
   if (only.order.status !== 'open' || only.orderKey === null) return null;
   const { collateralIndex, collateralAmount } = only.order;
   return { known: only, replaced: only.id, instead: { tradeIndex: indexOf(only.orderKey), collateralIndex, collateralAmount } };
 }
 
-function overwrites({ translation }: Plan, { orders, protections }: Target): boolean {
+function overwrites({ translation }: Plan, { orders, triggers }: Target): boolean {
   if (translation.kind !== 'legs' || orders.length > 0) return false;
-  const isOverwritten = ({ tradeIndex, kind }: Target['protections'][number]): boolean =>
+  const isOverwritten = ({ tradeIndex, kind }: Target['triggers'][number]): boolean =>
     translation.legs.some(({ intent }) => intent.kind === 'protect' && intent.tradeIndex === tradeIndex && intent[kind] !== null);
-  return protections.every(isOverwritten);
+  return triggers.every(isOverwritten);
 }
 
 const isOneEntry = ({ translation }: Plan): boolean =>
@@ -279,17 +276,29 @@ async function isTakenBy(
 ): Promise<boolean> {
   const { store } = gateway;
   const { slug } = venue.definition;
-  const { orders, protections } = target;
+  const { orders, triggers } = target;
   const ends = await Promise.all([
     ...orders.map((order) => endOfOrder(gateway, venue, caller, order)),
-    ...protections.map((level) => store.facade.history.levelEnd(slug, caller.trader, level)),
+    ...triggers.map((level) => removalOf(gateway, venue, caller, level)),
   ]);
   // With several parts the first decides, as each can have been canceled by another transaction.
   const [hash] = ends.flatMap((end) => end ?? []);
   // Nothing on chain: it was canceled in the queue, which only one caller can do.
-  if (hash === undefined) return protections.length === 0;
+  if (hash === undefined) return triggers.length === 0;
   const job = await store.relay.jobByHash(slug, hash);
   return job?.parent === action.id && (job.context as CancelJobContext).item === item;
+}
+
+/** The transaction that removed the trigger last; null if it ended otherwise. */
+async function removalOf(
+  { store }: Gateway,
+  { definition }: Venue,
+  { trader }: AgentCaller,
+  { tradeIndex, kind }: Target['triggers'][number],
+): Promise<Hex | null> {
+  const known = await store.facade.triggers.at(definition.slug, trader, [`trade:${tradeIndex}`]);
+  const removed = known.flatMap((trigger) => (trigger.kind === kind && trigger.end?.cause === 'removed' ? [trigger.end] : []));
+  return removed.sort((a, b) => b.at - a.at)[0]?.txHash ?? null;
 }
 
 /** The transaction that canceled the order; null if it ended otherwise. */

@@ -10,7 +10,7 @@ import { CLOID_TAKEN, sendWrite, placeOrder, placeUnnamed, type OrderToPlace, ty
 import { isLive } from '../../../core/domain/order.js';
 import { askedLevel, keptPrice } from '../plan/find-target.js';
 import type { ChildRecord, ExchangeLeg, ExchangeRecord } from '../../../core/ports/stores/exchange.js';
-import type { Protection } from '../../../core/ports/stores/protections.js';
+import type { WantedTrigger } from '../../../core/ports/stores/triggers.js';
 import { DEFAULT_CLOSING_SLIPPAGE_P } from '../../../core/domain/pricing/execution-price.js';
 import { MAX_SLIPPAGE_P, wantedClosingSlippage } from '../../../core/domain/relay/translate-order.js';
 
@@ -86,7 +86,8 @@ async function place(
   const record: BotOrder = {
     ...recordOf(venue, caller, action, prepared),
     legs: legs.map(({ leg }) => legRecord(leg)),
-    ...(isOrder || continues !== undefined ? { oid: continues } : { levels: await askedLevels(gateway, venue, caller, prepared) }),
+    ...((isOrder || continues !== undefined) && { oid: continues }),
+    triggers: await askedTriggers(gateway, venue, caller, prepared),
     isContinued: continues !== undefined,
     children: childRecords(venue, caller, action, prepared),
     ...(!keepsCloid && { newCloids: cloidsOfLevels(prepared) }),
@@ -219,23 +220,26 @@ export function childRecords(
   const opening = legs.find(({ leg }) => leg.role === 'open');
   if (opening === undefined) return [];
   const { sizeBase } = opening.leg;
-  return children.map((asked) => ({ ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase }));
+  return children.map((asked) => {
+    const { kind, price } = askedLevel(asked.order);
+    return { ...recordOf(venue, caller, action, { asked, manner: 'protection' }), sizeBase, trigger: { kind, price } };
+  });
 }
 
-/** The levels of an order that is nothing else. They are its own once it is stored: one that is not leaves them to the order before it. */
-async function askedLevels(
+/** The trigger that each leg sets on an open trade, at the price at which the contract will store it. */
+async function askedTriggers(
   { store }: Gateway,
   { definition: { slug }, feed }: Venue,
   { trader }: AgentCaller,
   { legs, asked }: Prepared,
-): Promise<Protection[]> {
+): Promise<(WantedTrigger | null)[]> {
+  if (legs.every(({ leg }) => leg.intent.kind !== 'protect')) return legs.map(() => null);
   const level = askedLevel(asked.order);
   const positions = new Map((await store.account.openPositions(slug, trader)).map(({ tradeIndex, position }) => [tradeIndex, position]));
-  return legs.flatMap(({ leg: { intent } }): Protection[] => {
-    if (intent.kind !== 'protect') return [];
+  return legs.map(({ leg: { intent } }) => {
+    if (intent.kind !== 'protect') return null;
     const position = positions.get(intent.tradeIndex);
-    // Identified by the price at which the contract will store it.
-    return [{ ...level, tradeIndex: intent.tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price }];
+    return { ...level, tradeIndex: intent.tradeIndex, price: position ? keptPrice(feed.config(), position, level) : level.price };
   });
 }
 

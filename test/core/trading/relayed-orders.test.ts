@@ -29,6 +29,8 @@ let last = 0;
 const newAddress = (): Address => `0x${String((last += 1)).padStart(40, '0')}`;
 const oneOf = (at: number): KnexStore => stores[at % 2 === 0 ? 0 : 1];
 
+const TRIGGER = { kind: 'sl', price: 55n } as const;
+
 describe('a signed action', () => {
   async function newAgent(ending: { revoked_at?: number; expires_at?: number } = {}): Promise<{ agent: Address; trader: Address }> {
     const who = { agent: newAddress(), trader: newAddress() };
@@ -138,7 +140,7 @@ describe('an order that is stored with what sends it', () => {
     const leg = { role: 'open', tradeIndex: null, sizeBase: 10n ** 30n } as const;
     const who = { chain: CHAIN, trader, agent: trader } as const;
     const terms = { action, item: 0, cloid: null, pairIndex: 0, manner: 'market', order, wire, createdAt: NOW } as const;
-    const record: BotOrder = { ...who, ...terms, legs: [leg], isContinued: false, children: [] };
+    const record: BotOrder = { ...who, ...terms, legs: [leg], triggers: [null], isContinued: false, children: [] };
     return (wishes = {}, guard) => {
       const draft = { ...orderDraft(CHAIN, trader, { now: NOW, ...wishes }), ...(guard && { guard }) };
       const call = { data: draft.data, gas: 1n, context: { block: 7n }, notAfter: NOW };
@@ -218,7 +220,7 @@ describe('an order that is stored with what sends it', () => {
       };
       const level = (): RelayedOrder => ({
         record: {
-          ...{ ...record, ...levelTerms, levels: [{ tradeIndex: 3, kind: 'sl', price: 55n }], newCloids: [cloid] },
+          ...{ ...record, ...levelTerms, triggers: [{ tradeIndex: 3, kind: 'sl', price: 55n }], newCloids: [cloid] },
           legs: [{ role: 'protect', tradeIndex: 3, sizeBase: 1n }],
         },
         legs: [{ draft: null, request: { ...request, notAfter: null, context: { kind: 'order', item: 0, leg: 0 } } }],
@@ -226,7 +228,7 @@ describe('an order that is stored with what sends it', () => {
       await store.relay.assignWallet(CHAIN, trader, request.wallet);
       const parent = await store.relay.placeAndQueue(orderOf());
       if (parent.kind !== 'placed') throw new Error(parent.kind);
-      const child = { ...record, ...levelTerms, item: 1, parentOrder: parent.oid, sizeBase: 1n };
+      const child = { ...record, ...levelTerms, item: 1, parentOrder: parent.oid, sizeBase: 1n, trigger: TRIGGER };
       const intent = { kind: 'amend', tradeIndex: 4 };
       const rests = `update orders set status = 'open', state = jsonb_set(state, '{status}', '"open"') where id = ?`;
       await store.db.raw(rests, [parent.oid.toString()]);
@@ -311,11 +313,17 @@ describe('an order that is stored with what sends it', () => {
     async function newItems() {
       const orderOf = await newOrders();
       const { record, request } = orderOf();
-      const { legs, isContinued, children, ...shared } = record;
+      const { legs, isContinued, children, triggers, ...shared } = record;
       const owed = { closingSlippageP: 5_000n, dueAt: NOW };
-      const child = { ...shared, item: 1, manner: 'protection', sizeBase: 5n } as const;
+      const child = { ...shared, item: 1, manner: 'protection', sizeBase: 5n, trigger: TRIGGER } as const;
       const itemOf = (...wishes: DraftWishes[]): RelayedOrder => ({
-        record: { ...shared, isContinued, legs: wishes.flatMap(() => legs), children: [...children, child] },
+        record: {
+          ...shared,
+          isContinued,
+          legs: wishes.flatMap(() => legs),
+          triggers: wishes.flatMap(() => triggers),
+          children: [...children, child],
+        },
         legs: wishes.map((wish, at) => ({
           draft: orderOf(wish).draft,
           request: at === 2 ? null : request,
@@ -368,6 +376,7 @@ describe('an order that is stored with what sends it', () => {
       manner: 'protection' as const,
       parentOrder,
       sizeBase,
+      trigger: TRIGGER,
     });
     const oidOf = async (child: ReturnType<typeof childOf>) =>
       (await store.db.raw<{ rows: { oid: bigint }[] }>(RECORD_CHILD, childValues(child) as never)).rows[0]?.oid;

@@ -1,3 +1,4 @@
+import { triggersUnderWay } from './triggers.js';
 import { Wallet } from 'ethers';
 import { order, orderAction, postExchange, signL1 } from '../hyperliquid/exchange.js';
 import { hlInfo } from '../hyperliquid/info.js';
@@ -43,7 +44,7 @@ export interface LevelBot {
 export async function newLevelBot(sandbox: TestVenue): Promise<LevelBot> {
   const { trader, address, agentKey } = await newFacadeTrader(sandbox);
   const user = address.toLowerCase() as `0x${string}`;
-  const { exchange, account } = sandbox.gateway.store;
+  const { account } = sandbox.gateway.store;
   const info = hlInfo(sandbox);
   const ask: LevelBot['ask'] = async (action) =>
     (await postExchange(sandbox.url, FACADE_CHAIN, await signL1(new Wallet(agentKey), action))).body;
@@ -51,7 +52,7 @@ export async function newLevelBot(sandbox: TestVenue): Promise<LevelBot> {
     ((await ask(action)) as { response: { data: { statuses: unknown[] } } }).response.data.statuses;
   const isQuiet = () =>
     eventually(
-      () => exchange.awaited(FACADE_CHAIN, user),
+      () => triggersUnderWay(sandbox.gateway.store, FACADE_CHAIN, user),
       ({ length }) => length === 0,
     );
   const shown = ({ oid, sz, triggerPx, cloid }: Listed): Listed => ({ oid, sz: roundSize(sz), triggerPx, cloid });

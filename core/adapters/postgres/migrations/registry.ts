@@ -10,6 +10,7 @@ import { continuity } from './0009-continuity.js';
 import { dataOfChanges } from './0010-data-of-changes.js';
 import { netPositions } from './0011-net-positions.js';
 import { actionNames } from './0012-action-names.js';
+import { triggers } from './0013-triggers.js';
 import type { Migration } from './migration.js';
 
 /** In the order in which they are applied. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   dataOfChanges,
   netPositions,
   actionNames,
+  triggers,
 ];

@@ -79,3 +79,60 @@ it('0003: every order that has a level, or had it before, is kept with its trans
     [2, 20, 5, 3],
   ]);
 });
+
+it('0013: triggers of bots get rows with their transactions, those of an opening with its order, and others keep their numbers', async () => {
+  await upTo(12);
+  await db('relay_actions').insert({
+    ...{ chain: CHAIN, signer: '0xs', trader: TRADER, envelope: '{}', action_hash: '0x', form: 'canonical', network: 'a' },
+    ...{ nonce: 1, received_at: 1 },
+  });
+  const [{ id: action = 0 } = {}] = await db('relay_actions').select<{ id: bigint }[]>('id');
+  const terms = { order: { style: { kind: 'trigger', tpsl: 'sl', trigger: { $n: '55' } } } };
+  const order = { chain: CHAIN, trader: TRADER, agent: '0xa', action, pair_index: 0, manner: 'protection', terms: JSON.stringify(terms) };
+  await db('exchange_orders').insert([
+    { ...order, oid: 100, item: 0, created_at: 1 },
+    { ...order, oid: 101, item: 1, created_at: 2, parent_order: 7 },
+    { ...order, oid: 102, item: 2, created_at: 3, parent_order: 7 },
+  ]);
+  await db('exchange_legs').insert([
+    { chain: CHAIN, oid: 100, seq: 1, role: 'protect', trade_index: 4, size_base: 1 },
+    { chain: CHAIN, oid: 100, seq: 2, role: 'protect', trade_index: 5, size_base: 1 },
+  ]);
+  const job = {
+    chain: CHAIN,
+    wallet: '0xw',
+    trader: TRADER,
+    purpose: 'action',
+    parent: action,
+    data: '0x',
+    gas: 1,
+    state: 'mined',
+    is_over: true,
+  };
+  const contexts = [
+    { kind: 'order', item: 0, leg: 0 },
+    { kind: 'order', item: 0, leg: 1 },
+    { kind: 'child', item: 2, intent: { tradeIndex: 3 } },
+  ];
+  const jobs = await db('relay_jobs')
+    .insert(contexts.map((context, at) => ({ ...job, created_at: at, context: JSON.stringify(context) })))
+    .returning<{ id: bigint }[]>('id');
+  const [first, second, third] = jobs.map(({ id }) => id);
+  const level = { chain: CHAIN, trader: TRADER, kind: 'sl', price: 50, seen_at: 9 };
+  await db('level_owners').insert([
+    { ...level, slot: 4, owner: 100, job: first },
+    { ...level, slot: 6, owner: 200, job: 0 },
+  ]);
+  await upTo(13);
+  const found = await db('triggers')
+    .orderBy('owner')
+    .orderBy('leg')
+    .select<Record<string, unknown>[]>('key', 'owner', 'origin', 'job', 'parent', 'asked_place');
+  expect(found).toEqual([
+    { key: 'bot/100/1', owner: 100n, origin: 'bot', job: first, parent: null, asked_place: 'trade:4' },
+    { key: 'bot/100/2', owner: 100n, origin: 'bot', job: second, parent: null, asked_place: 'trade:5' },
+    { key: 'bot/101/1', owner: 101n, origin: 'bot', job: null, parent: 7n, asked_place: null },
+    { key: 'bot/102/1', owner: 102n, origin: 'bot', job: third, parent: 7n, asked_place: 'resting:3' },
+    { key: 'other/trade:6/sl/50', owner: 200n, origin: 'other', job: null, parent: null, asked_place: null },
+  ]);
+});

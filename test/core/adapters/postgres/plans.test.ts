@@ -17,9 +17,9 @@ import {
   UNRECLAIMED,
 } from '../../../../core/adapters/postgres/relay-sql.js';
 import { SETTLE, SPENT } from '../../../../core/adapters/postgres/spend-store.js';
-import { BEST_OF_CLOID, FACTS, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
-import { MOVE_STOP } from '../../../../core/adapters/postgres/tracking-sql.js';
-import { EVER_OF, IS_CONTESTED, KNOWN, LISTED, STANDING, SUCCESSORS } from '../../../../core/adapters/postgres/protection-store.js';
+import { FACTS, FIRST_OF_CLOID, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
+import { LOAD_EVENTS, LOAD_TRIGGERS } from '../../../../core/adapters/postgres/trigger-fold.js';
+import { AT_PLACES, LIVE, NEWEST, OF_OWNERS } from '../../../../core/adapters/postgres/trigger-store.js';
 import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -28,7 +28,7 @@ const ROWS = 40_000;
 const [CHAIN, WALLET, TRADER] = ['base', '0xw', '0xt'];
 /** Has a book full of orders that rest, and one under way. */
 const MAKER = '0xm';
-/** Had a level set once, and then refused again and again. */
+/** Has one stop loss, and asked for others again and again that were refused. */
 const REPEATER = '0xr';
 const REFUSED = 2_000;
 
@@ -57,8 +57,10 @@ const PAST = [
    select '${CHAIN}', 2 * ${ROWS} + n, '${MAKER}', '0xa', max(id), 0, 'the same', 0, 'market', '{}', n from relay_actions, generate_series(1, ${ROWS}) n group by n`,
   `insert into exchange_legs (chain, oid, seq, role, order_id, size_base)
    select '${CHAIN}', n, 1, 'open', n, 1 from generate_series(1, ${ROWS}) n`,
-  `insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
-   select '${CHAIN}', '${TRADER}', n - n % 10, 'sl', 1, n, n, n from generate_series(1, ${ROWS}) n`,
+  `insert into triggers (chain, trader, key, owner, origin, leg, kind, job, price, asked_at, asked_place, place, state, changed_block)
+   select '${CHAIN}', '${TRADER}', 'bot/' || n || '/1', n, 'bot', 1, 'sl', n, 1, n, 'trade:' || n / 10, 'trade:' || n / 10,
+     case when n > ${ROWS} - 10 then 'standing' else 'over' end, n from generate_series(1, ${ROWS}) n`,
+  `insert into trigger_bases (chain, trader, block_number, standing) values ('${CHAIN}', '${TRADER}', ${ROWS} - 20, '[]')`,
   `insert into positions (chain, trader, trade_index, is_open) select '${CHAIN}', '${TRADER}', n, n = ${ROWS} from generate_series(1, ${ROWS}) n`,
   `insert into scheduled_cancels (chain, trader, agent, action, due_at, fired_at)
    select '${CHAIN}', '0x' || n, '0xa', max(id), n * 1000, case when n % 2 = 0 then n end from relay_actions, generate_series(1, ${ROWS}) n group by n`,
@@ -67,9 +69,10 @@ const PAST = [
    join (values ('', 1), ('/2', 20)) as grown (mark, every) on n % every = 0`,
   `insert into relay_jobs (chain, wallet, trader, purpose, data, gas, context, state, is_over, created_at)
    select '${CHAIN}', '0xv', '${REPEATER}', 'no-op', '0x', 1, 'null', 'refused', true, n from generate_series(1, ${REFUSED}) n`,
-  `insert into level_owners (chain, trader, slot, kind, price, owner, job, seen_at)
-   select chain, trader, 1, 'sl', 1, id, id, created_at from relay_jobs where trader = '${REPEATER}'
-   union all select '${CHAIN}', '${REPEATER}', 1, 'sl', 1, 1, 0, 0`,
+  `insert into triggers (chain, trader, key, owner, origin, leg, kind, job, price, asked_at, asked_place, place, state, changed_block)
+   select chain, trader, 'bot/' || id || '/1', id, 'bot', 1, 'sl', id, 1, created_at, 'trade:1', null, 'asked', null::bigint
+   from relay_jobs where trader = '${REPEATER}'
+   union all select '${CHAIN}', '${REPEATER}', 'bot/1/1', 1, 'bot', 1, 'sl', null, 1, 0, 'trade:1', 'trade:1', 'standing', 1`,
   `insert into positions (chain, trader, trade_index, is_open, state) values ('${CHAIN}', '${REPEATER}', 1, true, '{"sl": {"$n": "1"}}')`,
   'analyze',
 ];
@@ -101,7 +104,6 @@ describe('what is asked every second, or before every opening', () => {
     'blocks that a reorganisation may still undo': [MINED_BLOCKS.named, { wallet: WALLET, blocks: 64 }],
     'what was in blocks that are gone': [SETTLED_IN.named, { wallet: WALLET, numbers: [ROWS], hashes: ['0x'], nonce: ROWS - 64 }],
     'unanswered requests': [UNRECLAIMED.named, { triedBefore: 0, now: 5_000 }],
-    'orders that took the levels of native ones': [SUCCESSORS, { trader: TRADER, ids: '{1,2}' }],
     'cancels that are due, tried before or not': [TAKE_DUE, { now: 5_000, againAt: 6_000 }],
     'what an agent has spent on a day': [SPENT, { agent: '0xa', trader: TRADER, day: 7 }],
     "the day's loss": [countFor(['maxDailyLossUsd']).named, { trader: TRADER, day: (ROWS - 100) * 1000 }],
@@ -134,8 +136,8 @@ describe('what is asked with every order of a bot', () => {
 describe('what is asked by a cloid', () => {
   it('looks at few orders, though all of the bot had the same', async () => {
     const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(
-      `explain (analyze, timing off) select from exchange_orders o where o.chain = :chain and ${BEST_OF_CLOID}`,
-      { chain: CHAIN, trader: MAKER, cloid: 'the same' },
+      `explain (analyze, timing off) select from exchange_orders o where o.chain = :chain and ${FIRST_OF_CLOID}`,
+      { chain: CHAIN, trader: MAKER, cloid: 'the same', limit: 5 },
     );
     const looks = rows
       .map((row) => /(?:Scan|on) .*actual rows=(\d+)\S* loops=(\d+)/.exec(row['QUERY PLAN']))
@@ -145,35 +147,36 @@ describe('what is asked by a cloid', () => {
   });
 });
 
-describe('what is asked about the levels of an order', () => {
+describe('what is asked about triggers', () => {
   async function explain(sql: string, values: object): Promise<string[]> {
     const asked = `explain (analyze, buffers, timing off) ${sql}`;
     const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(asked, { chain: CHAIN, ...values } as never);
     return rows.map((row) => row['QUERY PLAN']);
   }
 
-  it.each([
-    ['those that stand', STANDING, { id: 20 }],
-    ['all that it ever had', EVER_OF, { id: 20 }],
-    ['the newest of all orders', LISTED, { limit: 100 }],
-    ['those that a later order is about to set', IS_CONTESTED, { id: 20 }],
-    ['those that are known of some trades', KNOWN, { levels: '[{"slot": 20, "kind": "sl", "price": 1}]' }],
-  ])('%s: are found by an index, however many there were', async (_, sql, values) => {
-    const plan = await explain(sql, { trader: TRADER, ...values });
-    expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|level_owners|positions|chain_events|exchange_orders)/);
+  const reads: [string, Statement, object][] = [
+    ['those that are live', LIVE, {}],
+    ['all that an order ever had', OF_OWNERS, { owners: '{1}' }],
+    ['those of the newest orders', NEWEST, { limit: 100 }],
+    ['those of some trades', AT_PLACES, { places: '{trade:1}' }],
+    ['those that events may be about', LOAD_TRIGGERS, { bases: '[]', hashes: '{0x1}', openings: '{1}' }],
+  ];
+
+  it.each(reads)('%s: are found by an index, however many there were', async (_, { named }, values) => {
+    const plan = await explain(named, { trader: TRADER, ...values });
+    expect(plan.join('\n')).not.toMatch(/Seq Scan on (?:orders|triggers|relay_jobs|chain_events|exchange_orders)/);
   });
 
-  it.each([
-    ['that stand', STANDING, { id: 1 }],
-    ['that an order ever had', EVER_OF, { id: 1 }],
-    ['of all orders', LISTED, { limit: 100 }],
-    ['that a later order is about to set', IS_CONTESTED, { id: 1 }],
-    ['that are known', KNOWN, { levels: '[{"slot": 1, "kind": "sl", "price": 1}]' }],
-  ])('levels %s: each order that was refused there is looked at a few times', async (_, sql, values) => {
-    const plan = await explain(sql, { trader: REPEATER, ...values });
+  it.each(reads)('%s: what was refused is not read to find what is live', async (_, { named }, values) => {
+    const plan = await explain(named, { trader: REPEATER, ...values });
     // Of the whole statement, as the outermost step comes first.
     const pages = plan.map((step) => /Buffers: shared hit=(\d+)/.exec(step)?.[1]).find((hit) => hit !== undefined);
-    expect(Number(pages)).toBeLessThan(30 * REFUSED);
+    expect(Number(pages)).toBeLessThan(REFUSED);
+  });
+
+  it('the events of a fold are those since the newest base', async () => {
+    const plan = await explain(LOAD_EVENTS.named, { traders: `{${TRADER}}` });
+    expect(plan.join('\n')).toMatch(/Index Scan .* on chain_events .*actual rows=20(?:\.\d+)? /);
   });
 });
 
@@ -214,7 +217,8 @@ describe('what is prepared by its name, and planned once for all values', () => 
       { settled: JSON.stringify([{ id: String(ROWS), state: 'reverted', mined: null, block: '1' }]) },
     ],
     'names of orders that still live': [LIVE_CLOIDS, { cloids: '{cloid 1,cloid 2}' }],
-    'a stop loss that the contract moved': [MOVE_STOP, { tradeIndex: '5', from: '1', to: '2', isUndone: 'false' }],
+    'the triggers of orders': [OF_OWNERS, { owners: '{1,2}' }],
+    'triggers that are live': [LIVE, {}],
   };
 
   it.each(Object.keys(statements))('%s: is found by an index, however long the past is', async (name) => {
@@ -235,7 +239,7 @@ describe('what is prepared by its name, and planned once for all values', () => 
       plans
         .at(-1)
         ?.match(
-          /Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|level_owners|positions|scheduled_cancels|spend_reservations)|Gather/g,
+          /Seq Scan on (?:orders|relay_jobs|exchange_orders|exchange_legs|triggers|positions|scheduled_cancels|spend_reservations)|Gather/g,
         ),
     ).toBeNull();
   });
