@@ -6,7 +6,7 @@ import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { recordStatus, withCancelWords } from './bot-order-status.js';
 import { endOf, triggerStatuses } from './trigger-status.js';
 import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
-import { isTrade, showOrder, showRecord, statusOf, type OrderWithStatus, type AccountContext } from './order-shapes.js';
+import { isTrade, showOrder, statusOf, type OrderWithStatus, type AccountContext } from './order-shapes.js';
 
 function withStatus({ venue, universe }: AccountContext, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
   const asset = universe.assets[seen.order.pairIndex];

@@ -143,8 +143,7 @@ function changedRows(history: History, known: readonly KnownRow[]): WrittenRow[]
 }
 
 const isStored = ({ place, price, end, setAt, priceAt, changedBlock }: TriggerRow, known: KnownRow | undefined): boolean =>
-  known !== undefined &&
-  known.state === (end === null ? 'standing' : 'over') &&
+  known?.state === (end === null ? 'standing' : 'over') &&
   known.place === place &&
   known.price === price.toString() &&
   (setAt === null || Number(known.set_at) === setAt) &&

@@ -87,13 +87,13 @@ async function ofRecord({ store }: StoreOf, { definition }: DefinitionOf, { trad
   const orders = (await Promise.all(ids.map((id) => store.orders.find(slug, trader, id)))).flatMap((order) => order ?? []);
   const own = await store.facade.triggers.ofOwners(slug, trader, [record.oid]);
   const triggers = own.flatMap(onTrade);
-  const parents = await Promise.all(
-    own.filter(isOnOrder).map(({ parent }) => (parent === null ? null : store.orders.find(slug, trader, parent))),
+  const found = await Promise.all(
+    own.filter(isOnOrder).map(async ({ kind, price, parent: id }): Promise<Child | null> => {
+      const parent = id === null ? null : await store.orders.find(slug, trader, id);
+      return parent && { record, parent, level: { kind, price } };
+    }),
   );
-  const children = own.filter(isOnOrder).flatMap(({ kind, price }, at): Child[] => {
-    const parent = parents[at];
-    return parent ? [{ record, parent, level: { kind, price } }] : [];
-  });
+  const children = found.filter((child) => child !== null);
   return { pairIndex: record.pairIndex, record, orders, triggers, ...(children.length > 0 && { children }) };
 }
 

@@ -86,7 +86,7 @@ it('0013: triggers of bots get rows with their transactions, those of an opening
     ...{ chain: CHAIN, signer: '0xs', trader: TRADER, envelope: '{}', action_hash: '0x', form: 'canonical', network: 'a' },
     ...{ nonce: 1, received_at: 1 },
   });
-  const [{ id: action = 0 } = {}] = await db('relay_actions').select<{ id: bigint }[]>('id');
+  const action = (await db('relay_actions').select<{ id: bigint }[]>('id'))[0]?.id;
   const terms = { order: { style: { kind: 'trigger', tpsl: 'sl', trigger: { $n: '55' } } } };
   const order = { chain: CHAIN, trader: TRADER, agent: '0xa', action, pair_index: 0, manner: 'protection', terms: JSON.stringify(terms) };
   await db('exchange_orders').insert([
