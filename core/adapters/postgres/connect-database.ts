@@ -164,6 +164,8 @@ type Watched = pg.Client & {
   readonly connection: NodeJS.EventEmitter & { readonly stream: Socket };
   /** The pool does not reuse a connection with this mark. */
   __knex__disposed?: unknown;
+  /** Its end says nothing about the server. */
+  isClosedHere?: boolean;
 };
 
 /**
@@ -182,7 +184,9 @@ function createWatch(log: Logger, position?: PositionWatch): (client: pg.Client)
     const watched = client as Watched;
     all.add(watched);
     client.once('end', () => all.delete(watched));
-    client.once('error', () => position?.cut());
+    client.once('error', () => {
+      if (watched.isClosedHere !== true) position?.cut();
+    });
     watched.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
       if (CLOSING_SEVERITIES.has(message.severity ?? '') || CLOSING_CODES.test(message.code ?? '')) {
         watched.__knex__disposed = message;
@@ -202,6 +206,7 @@ function closeWhenSilent(pooled: Watched, ms: number): void {
   const { stream } = pooled.connection;
   stream.setTimeout(ms, () => {
     pooled.__knex__disposed = 'silent';
+    pooled.isClosedHere = true;
     stream.destroy();
   });
 }

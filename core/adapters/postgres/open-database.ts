@@ -2,8 +2,9 @@ import { BESIDE_THE_POOL, type DatabaseConfig, type DatabaseLimits } from '../..
 import type { Logger } from '../../ports/log.js';
 import type { Clock, RandomBytes } from '../../ports/clock.js';
 import { systemRandom } from '../system/clock.js';
+import { GatewayError } from '../../errors.js';
 import { redactText, redactUrl } from '../../observability/redact.js';
-import { createStore, type KnexStore } from './create-store.js';
+import { createStore, type KnexStore, type StoreOptions } from './create-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/start-embedded-postgres.js';
 import { isDistrusted, isLostRace, isShutOut, isUnavailable, StoreStartError } from './faults.js';
 import { migrate } from './migrate.js';
@@ -13,6 +14,7 @@ export type OpenDatabaseOptions = DatabaseConfig & {
   readonly log: Logger;
   /** Absent: the operating system's generator. */
   readonly randomBytes?: RandomBytes;
+  readonly serverIdentity?: StoreOptions['serverIdentity'];
   readonly signal?: AbortSignal;
   /** Called when the embedded server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
@@ -32,9 +34,9 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   const { stop, ...server } = await serverOf(options);
   try {
     await migrateWhenReachable(server, options);
-    const { clock, log, randomBytes = systemRandom } = options;
-    const store = createStore({ ...server, clock, log, randomBytes, ...poolOf(options) });
-    options.log.info('store.ready', { kind: options.kind, instance: await store.instanceId() });
+    const { clock, log, randomBytes = systemRandom, serverIdentity } = options;
+    const store = createStore({ ...server, clock, log, randomBytes, serverIdentity, ...poolOf(options) });
+    options.log.info('store.ready', { kind: options.kind, instance: await instanceOf(store, options) });
     if (options.kind === 'server') await warnWhenCrowded(store, options);
     const close = async (): Promise<void> => {
       try {
@@ -47,6 +49,20 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** The first session may find another server than the process before had: then its first statement is refused. */
+async function instanceOf(store: KnexStore, { clock, signal }: OpenDatabaseOptions): Promise<string> {
+  const since = clock.now();
+  for (;;) {
+    try {
+      return await store.instanceId();
+    } catch (error) {
+      const isTemporary = error instanceof GatewayError && error.code === 'NOT_READY' && clock.now() - since <= MAX_WAIT_MS;
+      if (!isTemporary || signal?.aborted === true) throw error;
+      await clock.sleep(RETRY_MS, signal);
+    }
   }
 }
 
