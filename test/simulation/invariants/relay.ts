@@ -68,11 +68,13 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
   const byHash = new Map(jobs.flatMap((job) => (job.hashes ?? []).map((hash) => [hash, job] as const)));
   const complaints: string[] = [];
   const used = new Map<string, string>();
-  const inputs = new Map<string, string>();
+  const calls = new Map<string, string>();
   const due = new Map<string, number>();
   for (const transaction of sent) {
     const { hash, input, nonce, from } = transaction;
     const job = byHash.get(hash);
+    if (input !== '0x' && calls.has(input)) complaints.push(`the call of ${hash} was also made by ${calls.get(input)}`);
+    calls.set(input, hash);
     const expected = due.get(from) ?? Number(nonce);
     due.set(from, expected + 1);
     if (Number(nonce) !== expected) complaints.push(`nonce ${Number(nonce)} of ${from} follows where ${expected} was due`);
@@ -85,8 +87,6 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
     if (job.mined?.hash !== hash) complaints.push(`job ${job.id} (${job.state}) does not know that ${hash} is in a block`);
     else if (job.state !== endOf(transaction) && job.purpose !== 'no-op')
       complaints.push(`job ${job.id} is ${job.state}, and by its receipt ${hash} is ${endOf(transaction)}`);
-    if (input !== '0x' && inputs.has(input)) complaints.push(`the call of job ${job.id} was also made by job ${inputs.get(input)}`);
-    inputs.set(input, job.id);
   }
   for (const job of jobs)
     if (job.mined !== null && !sent.some(({ hash }) => hash === job.mined?.hash))
