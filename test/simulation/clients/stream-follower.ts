@@ -33,7 +33,7 @@ interface Message {
   readonly channel?: string;
   readonly cursor?: number;
   readonly snapshot?: boolean;
-  readonly details?: { readonly cursorLost?: boolean };
+  readonly details?: { readonly cursorLost?: boolean; readonly retryAfterSeconds?: number };
   /** Of a correction. */
   readonly id?: string;
   readonly data?: { readonly id: string; readonly status: string } | null;
@@ -52,6 +52,7 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
   const path = `/v1/${chain.definition.slug}/ws`;
   let last: number | null = null;
   let connections = 0;
+  let pauseMs = PAUSE_MS;
   let nonce = 0n;
   let isOver = false;
   let current: WebSocket | null = null;
@@ -75,6 +76,7 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
       last = null;
       parts.push((part = { start: null, heard: [] }));
     }
+    pauseMs = Math.max(PAUSE_MS, (message.details?.retryAfterSeconds ?? 0) * 1_000);
     // A replica that is starting or stopping refuses; the next one may not.
     if (message.op === 'error') return socket.terminate();
     if (message.channel !== 'orders' || message.op !== undefined || message.cursor === undefined) return;
@@ -106,7 +108,8 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
     socket.on('error', () => socket.terminate());
     socket.on('close', () => {
       stopWatch();
-      clock.after(PAUSE_MS, open);
+      clock.after(pauseMs, open);
+      pauseMs = PAUSE_MS;
     });
   }
   open();
