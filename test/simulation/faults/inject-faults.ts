@@ -55,7 +55,7 @@ const SETTLE_MS = 40_000;
 /** Kinds that keep a replica from the database, or its clock from going on. */
 const DISTURBS = /^database-|^replica-|^clock-/;
 /** Milliseconds until the operator looks at what was lost. */
-const OPERATOR_LOOKS_MS = [4_000, 50_000] as const;
+const OPERATOR_LOOKS_MS = [2_000, 15_000] as const;
 
 export function injectFaults(
   world: World,

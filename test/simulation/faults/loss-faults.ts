@@ -25,8 +25,8 @@ interface Parts {
   readonly patience: () => number;
 }
 
-const LOOKS = 8;
-const LOOK_AGAIN_MS = 10_000;
+const LOOKS = 4;
+const LOOK_AGAIN_MS = 8_000;
 
 export function createLossFaults({ world, clock, watch, track, patience }: Parts): LossFaults {
   const { gate, server, serverName, venue, replicas } = world;
@@ -47,6 +47,7 @@ export function createLossFaults({ world, clock, watch, track, patience }: Parts
       const said = await operate('GET');
       const waits = said?.loss?.awaitsOperator === true || (said?.wallets ?? []).length > 0;
       if (waits) await operate('POST');
+      else if (said?.loss != null) return;
     }
   }
 
