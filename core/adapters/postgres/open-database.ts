@@ -36,8 +36,8 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
     await migrateWhenReachable(server, options);
     const { clock, log, randomBytes = systemRandom, serverIdentity } = options;
     const store = createStore({ ...server, clock, log, randomBytes, serverIdentity, ...poolOf(options) });
-    options.log.info('store.ready', { kind: options.kind, instance: await instanceOf(store, options) });
-    if (options.kind === 'server') await warnWhenCrowded(store, options);
+    options.log.info('store.ready', { kind: options.kind, instance: await whenLent(() => store.instanceId(), options) });
+    if (options.kind === 'server') await whenLent(() => warnWhenCrowded(store, options), options);
     const close = async (): Promise<void> => {
       try {
         await store.close();
@@ -52,12 +52,12 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   }
 }
 
-/** The first session may find another server than the process before had: then its first statement is refused. */
-async function instanceOf(store: KnexStore, { clock, signal }: OpenDatabaseOptions): Promise<string> {
+/** A new session may find another server than the one before it had: then its first statement is refused. */
+async function whenLent<Result>(work: () => Promise<Result>, { clock, signal }: OpenDatabaseOptions): Promise<Result> {
   const since = clock.now();
   for (;;) {
     try {
-      return await store.instanceId();
+      return await work();
     } catch (error) {
       const isTemporary = error instanceof GatewayError && error.code === 'NOT_READY' && clock.now() - since <= MAX_WAIT_MS;
       if (!isTemporary || signal?.aborted === true) throw error;
