@@ -55,7 +55,6 @@ const GIVEN = `
   select 'job ' || id from relay_jobs union all
   select 'action ' || id from relay_actions union all
   select 'signed ' || signer || ' ' || nonce from relay_actions union all
-  select 'signed ' || agent || ' ' || nonce from nonces union all
   select 'cursor ' || trader || ' ' || cursor from journal`;
 const HASHES = 'select hash from relay_hashes';
 const NEWEST = `
