@@ -47,11 +47,13 @@ interface Surroundings {
   readonly log: Logger;
   /** Absent: the operating system's generator; a simulation brings one that follows from its seed. */
   readonly randomBytes?: RandomBytes;
+  /** Replaces what the database server says of itself, as a simulation does. */
+  readonly serverIdentity?: OpenDatabaseOptions['serverIdentity'];
 }
 
 /** Opens and migrates the database: the first slow step, which can run beside others. `server`: see OpenDatabaseOptions. */
 export function startStore(
-  { lifecycle, clock, log, randomBytes = systemRandom }: Surroundings,
+  { lifecycle, clock, log, randomBytes = systemRandom, serverIdentity }: Surroundings,
   database: DatabaseConfig,
   server?: OpenDatabaseOptions['server'],
 ): Promise<Store> {
@@ -63,6 +65,7 @@ export function startStore(
         clock,
         log,
         randomBytes,
+        serverIdentity,
         signal: lifecycle.stopping,
         onFailure: (error) => lifecycle.fail(error),
         ...(server && { server }),

@@ -3,15 +3,18 @@ import type { ServerResponse } from 'node:http';
 import type { OpenTradesQuery, WalletQuery } from '../../core/ports/account-chain.js';
 import type { OrderStatus } from '../../core/domain/order.js';
 import { NEXT } from '../../core/domain/order-machine.js';
-import { venueOf } from '../../core/gateway.js';
+import { venueOf, type Gateway } from '../../core/gateway.js';
 import type { Hex } from '../../core/types.js';
 import { SLUG } from './invariants/evidence.js';
+import type { Rules } from './plan.js';
 import type { World } from './world.js';
 
 /** A build that is broken on purpose, to prove that an invariant notices. Nothing of it is in the product. */
 export interface BrokenBuild {
   /** The invariant that must notice. */
   readonly breaks: string;
+  /** Its plans are drawn by these rules; absent: the sixth. */
+  readonly rules?: Rules;
   /** Returns what ends it; null where it changes nothing but the world of the run. */
   readonly begin: (world: World) => Promise<Undo | null>;
 }
@@ -205,6 +208,34 @@ export const BROKEN_BUILDS: Readonly<Record<string, BrokenBuild>> = {
     breaks: 'a contract that is as before is used as before',
     begin: inDatabase('unread_transactions', 'before delete', `return null;`),
   },
+  'believes the nonces': {
+    breaks: 'one mined transaction per job',
+    rules: 7,
+    // Transactions that were forgotten seem to be those of another program.
+    begin: inStores(({ recovery }) => ({ recovery: { ...recovery, survivors: nothing, missing: nothing } })),
+  },
+  'forgets the floor': {
+    breaks: 'no signed request takes effect twice',
+    rules: 7,
+    begin: inContinuity((real) => ({
+      lastLoss() {
+        const loss = real.lastLoss();
+        return loss && { ...loss, detectedAt: loss.detectedAt - LONG_AGO_MS };
+      },
+    })),
+  },
+  'signs before it looked': {
+    breaks: 'nothing is signed in doubt',
+    rules: 7,
+    begin: inContinuity(() => ({ doubt: () => null, known: () => Promise.resolve() })),
+  },
+  'every switchover lost commits': { breaks: 'a switchover is no loss', rules: 7, begin: proveEverything },
+  'ids go on where they were': { breaks: 'no id is given twice', rules: 7, begin: skipNothing },
+  'nothing is missed': {
+    breaks: 'what was lost is reported',
+    rules: 7,
+    begin: inDatabase('continuity_reports', 'before insert', 'new.missing_from := null; new.missing_to := null; return new;'),
+  },
   'rejection that no code handles': {
     breaks: 'nothing unhandled',
     begin({ scheduler }) {
@@ -240,6 +271,60 @@ function alteredState<Name extends 'contract' | 'checked'>(name: Name, alter: (v
     }
     return Promise.resolve(null);
   };
+}
+
+const LONG_AGO_MS = 600_000;
+const nothing = (): Promise<never[]> => Promise.resolve([]);
+
+/** Builds whose stores do something else, in the replicas of the start. */
+function inStores(alter: (store: Gateway['store']) => Partial<Gateway['store']>) {
+  return ({ replicas }: World): Promise<null> => {
+    for (const replica of replicas.values()) {
+      const store = replica.gateway()?.store;
+      // The parts of the gateway keep each of them.
+      for (const [name, changed] of Object.entries(store === undefined ? {} : alter(store)))
+        Object.assign(store?.[name as keyof typeof store] ?? {}, changed);
+    }
+    return Promise.resolve(null);
+  };
+}
+
+type Continuity = Gateway['store']['continuity'];
+
+function inContinuity(alter: (real: Continuity) => Partial<Continuity>) {
+  return inStores(({ continuity }) => ({ continuity: { ...continuity, ...alter({ ...continuity }) } }));
+}
+
+const SUSPECTED_EVERY_MS = 100;
+
+/** A build that takes every suspicion for a loss. */
+function proveEverything({ replicas, scheduler }: World): Promise<null> {
+  const timers = scheduler.lane('world', 'sabotage');
+  const suspecting = new Set<string>();
+  const look = (): void => {
+    for (const replica of replicas.values()) {
+      const { name } = replica;
+      const { continuity } = replica.gateway()?.store ?? {};
+      if (continuity === undefined) continue;
+      if (continuity.doubt() !== null) suspecting.add(name);
+      else if (suspecting.delete(name)) void continuity.prove({ reason: 'a switchover', at: 0 }).catch(() => undefined);
+    }
+    timers.schedule(SUSPECTED_EVERY_MS, 'suspect', look);
+  };
+  timers.schedule(SUSPECTED_EVERY_MS, 'suspect', look);
+  return Promise.resolve(null);
+}
+
+/** A gateway that goes on with the ids after those that are left. */
+async function skipNothing({ gate }: World): Promise<null> {
+  await gate.read(`
+    create function sabotage() returns trigger language plpgsql as $$ begin
+      perform setval('entity_ids', last_value - 4294967296) from entity_ids where last_value > 4294967296;
+      return null; end $$`);
+  await gate.read(
+    'create constraint trigger sabotage after insert on commit_losses deferrable initially deferred for each row execute function sabotage()',
+  );
+  return null;
 }
 
 const EVERY = 3;

@@ -194,11 +194,11 @@ export interface ProofOptions extends Pick<CampaignOptions, 'server' | 'write'> 
 /** Breaks the build once for each row of the table; true if every one was noticed by the invariant that it breaks. */
 export async function proveInvariants({ server, write, seed, runs }: ProofOptions): Promise<boolean> {
   let isProven = true;
-  for (const [name, { breaks, begin }] of Object.entries(BROKEN_BUILDS)) {
+  for (const [name, { breaks, begin, rules = 6 }] of Object.entries(BROKEN_BUILDS)) {
     let after = 0;
     let isNoticed = false;
     while (!isNoticed && after < runs) {
-      const { violations } = await runPlan({ server, plan: drawPlan(seed + after), sabotage: begin });
+      const { violations } = await runPlan({ server, plan: drawPlan(seed + after, { rules }), sabotage: begin });
       after += 1;
       isNoticed = violations.some(({ invariant }) => invariant === breaks);
     }

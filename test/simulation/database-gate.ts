@@ -46,14 +46,24 @@ export interface DatabaseGate {
   connections(owner: Owner): number;
   /** While it is down, every connection is ended and every new one refused. */
   setDown(isDown: boolean): Promise<void>;
+  /** Ends every connection, and lets `work` have the database to itself, such as to put another one in its place. */
+  alone<Seen>(change: AloneChange<Seen>): Promise<{ readonly before: Seen; readonly after: Seen }>;
   /** Called after each round trip that gives jobs or lanes a state, before its answer arrives. */
-  watchStates(watcher: (state: LaneState) => Promise<void>): void;
+  watchStates(watcher: StateWatcher): void;
   /** Within an event. */
   readNow<Row extends object>(sql: string): Promise<Row[]>;
   /** Reads the database beside the replicas. */
   read<Row extends object>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
   close(): Promise<void>;
 }
+
+export interface AloneChange<Seen> {
+  readonly work: (database: string) => Promise<unknown>;
+  /** What is read before and after it, in the same event. */
+  readonly look: (read: <Row extends object>(sql: string) => Promise<Row[]>) => Promise<Seen>;
+}
+
+export type StateWatcher = (state: LaneState, owner: Owner) => Promise<void>;
 
 export type TripFault = 'none' | 'cut-before' | 'cut-after' | 'serialisation' | { readonly delayMs: number };
 /** Decides the fate of a round trip. */
@@ -125,16 +135,17 @@ const [IDLE, FAILED] = [0x49, 0x45];
 const DEADLOCK_MS = 1_000;
 
 export async function openDatabaseGate({ scheduler, port, database, role, connectReally, latency }: GateOptions): Promise<DatabaseGate> {
-  const observer = new pg.Client({ host: '127.0.0.1', port, database, user: role, stream: () => realSocket() });
   const sessions = new Set<Session>();
-  const server = createServerSessions(() => {
-    const socket = realSocket();
-    socket.setNoDelay(true);
-    return socket.connect(port, '127.0.0.1');
-  });
+  const openSessions = () =>
+    createServerSessions(() => {
+      const socket = realSocket();
+      socket.setNoDelay(true);
+      return socket.connect(port, '127.0.0.1');
+    });
+  let server = openSessions();
   const timers = scheduler.lane('database', 'database/timers');
   let fault: DatabaseFault | null = null;
-  let stateWatcher: (state: LaneState) => Promise<void> = () => Promise.resolve();
+  let stateWatcher: StateWatcher = () => Promise.resolve();
   let clockSet = -1;
   let isDown = false;
 
@@ -143,14 +154,19 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     socket.connect = connectReally;
     return socket;
   }
-  await observer.connect();
-  observer.on('error', () => undefined);
+  async function openObserver(): Promise<pg.Client> {
+    const made = new pg.Client({ host: '127.0.0.1', port, database, user: role, stream: () => realSocket() });
+    await made.connect();
+    made.on('error', () => undefined);
+    return made;
+  }
+  let observer = await openObserver();
 
   /** Sets the server's clock, which every session reads, unless it is right. */
   function clockStatements(): string[] {
     if (clockSet === scheduler.now()) return [];
     clockSet = scheduler.now();
-    return [`select setval('simulated_ms', ${scheduler.epoch + clockSet})`];
+    return [`select setval('simulation.simulated_ms', ${scheduler.epoch + clockSet})`];
   }
 
   async function blockers(pid: number): Promise<number[]> {
@@ -202,7 +218,8 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
   }
 
   async function afterTrip(session: Session, trip: Trip): Promise<void> {
-    for (const { leadsTo } of trip.statements) if (leadsTo !== null && !session.isInTransaction) await stateWatcher(leadsTo);
+    for (const { leadsTo } of trip.statements)
+      if (leadsTo !== null && !session.isInTransaction) await stateWatcher(leadsTo, session.end.from);
     if (trip.isWrite) await recheckBlocked();
     session.hasNotified ||= trip.statements.some(({ notifies }) => notifies);
     if (!session.hasNotified || session.isInTransaction) return;
@@ -347,6 +364,12 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     await recheckBlocked();
   }
 
+  const readNow = async <Row extends object>(sql: string): Promise<Row[]> => (await observer.query<Row>(sql)).rows;
+
+  async function dismissAll(): Promise<void> {
+    for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
+  }
+
   async function endSession(session: Session, label: string | null): Promise<void> {
     if (session.isOver) return;
     session.isOver = true;
@@ -452,7 +475,7 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     accept,
     setFault: (next) => void (fault = next),
     watchStates: (watcher) => void (stateWatcher = watcher),
-    readNow: async <Row extends object>(sql: string) => (await observer.query<Row>(sql)).rows,
+    readNow,
     abandon(owner, isSentDone) {
       for (const session of [...sessions]) {
         if (session.end.from !== owner) continue;
@@ -473,8 +496,19 @@ export async function openDatabaseGate({ scheduler, port, database, role, connec
     setDown: (next) =>
       inEvent(next ? 'down' : 'up', async () => {
         isDown = next;
-        if (next)
-          for (const session of [...sessions]) await dismiss(session, '57P01', 'terminating connection due to administrator command');
+        if (next) await dismissAll();
+      }),
+    alone: ({ work, look }) =>
+      inEvent('alone', async () => {
+        await dismissAll();
+        const before = await look(readNow);
+        server.close();
+        server = openSessions();
+        await observer.end();
+        await work(database);
+        observer = await openObserver();
+        clockSet = -1;
+        return { before, after: await look(readNow) };
       }),
     connections: (owner) => [...sessions].filter((session) => session.end.from === owner).length,
     async close() {

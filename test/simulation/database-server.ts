@@ -15,12 +15,20 @@ export interface SimulationServer {
   readonly processId: number | null;
   /** A fresh copy of the migrated template; it replaces the one of the run before. */
   createDatabase(): Promise<string>;
+  /** Keeps this database as it is now. Like the next two, it ends what is left of the sessions of its database. */
+  copy(name: string): Promise<void>;
+  /** What was kept takes its place; what it was until now has the returned name. */
+  goBack(name: string): Promise<string>;
+  /** An empty database takes its place. */
+  empty(name: string): Promise<string>;
   stop(): Promise<void>;
 }
 
 /** A new cluster is copied from there; the sandbox keeps it too. */
 const PATTERNS = path.join(findPackage(), 'node_modules/.cache/diamond-gateway');
 const TEMPLATE = 'simulation_template';
+/** As the template, but made another time. */
+const EMPTY = 'simulation_empty';
 const silent = (): void => undefined;
 const log: Logger = { debug: silent, info: silent, warn: silent, error: (event, fields) => console.error(event, fields), child: () => log };
 
@@ -48,17 +56,58 @@ export async function startSimulationServer(): Promise<SimulationServer> {
   url.pathname = `/${TEMPLATE}`;
   await migrate({ url: url.href, log });
   await replaceServerClock(url.href);
+  await admin.query(`create database ${EMPTY} template ${TEMPLATE}`);
+  await renameInstance(new URL(`/${EMPTY}`, url).href);
   let made = 0;
+  /** All that take the place of the one of the run. */
+  let derived: string[] = [];
   const nameOf = (turn: number): string => `simulation_${turn}`;
+  const copyOf = (name: string): string => `${name}_copy`;
+  const drop = (name: string): Promise<unknown> => admin.query(`drop database if exists ${name} with (force)`);
+  const create = (name: string, template: string): Promise<unknown> =>
+    admin.query(`create database ${name} template ${template} strategy file_copy`);
+
+  async function endSessions(name: string): Promise<void> {
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]);
+    for (;;) {
+      const { rows } = await admin.query('select 1 from pg_stat_activity where datname = $1', [name]);
+      if (rows.length === 0) return;
+    }
+  }
+
+  async function setAside(name: string): Promise<string> {
+    await endSessions(name);
+    const aside = `${name}_before_${derived.length}`;
+    derived.push(aside);
+    await admin.query(`alter database ${name} rename to ${aside}`);
+    return aside;
+  }
+
   return {
     port: server.port,
     role,
     processId: await postmaster(server.dataFolder),
     async createDatabase() {
-      if (made > 0) await admin.query(`drop database if exists ${nameOf(made)} with (force)`);
+      for (const name of made > 0 ? [nameOf(made), copyOf(nameOf(made)), ...derived] : []) await drop(name);
+      derived = [];
       made += 1;
-      await admin.query(`create database ${nameOf(made)} template ${TEMPLATE} strategy file_copy`);
+      await create(nameOf(made), TEMPLATE);
       return nameOf(made);
+    },
+    async copy(name) {
+      await endSessions(name);
+      await drop(copyOf(name));
+      await create(copyOf(name), name);
+    },
+    async goBack(name) {
+      const before = await setAside(name);
+      await admin.query(`alter database ${copyOf(name)} rename to ${name}`);
+      return before;
+    },
+    async empty(name) {
+      const before = await setAside(name);
+      await create(name, EMPTY);
+      return before;
     },
     async stop() {
       await admin.end();
@@ -83,9 +132,11 @@ async function trustLocalConnections(dataFolder: string): Promise<void> {
 }
 
 const CLOCK = `
-  create sequence simulated_ms as bigint;
+  -- Not in the schema of the product, which moves every sequence of its own after lost commits.
+  create schema simulation;
+  create sequence simulation.simulated_ms as bigint;
   create function simulated_now() returns timestamptz language sql volatile
-    as $$ select to_timestamp((select last_value from public.simulated_ms) / 1000.0) $$;`;
+    as $$ select to_timestamp((select last_value from simulation.simulated_ms) / 1000.0) $$;`;
 
 /** Rows are only added: an update would make transactions wait for each other that do not without it. */
 const TRANSITIONS = `
@@ -111,6 +162,14 @@ const DEFAULTS = `
 const FUNCTIONS = `
   select replace(pg_get_functiondef(oid), 'clock_timestamp()', 'simulated_now()') as change from pg_proc
   where pronamespace = 'public'::regnamespace and prosrc like '%clock_timestamp()%'`;
+
+/** The id that tells databases with equal contents apart. */
+async function renameInstance(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('update deployment set instance_id = gen_random_uuid()');
+  await client.end();
+}
 
 /** Columns, triggers and functions that read the server's clock read the simulation's. */
 async function replaceServerClock(url: string): Promise<void> {

@@ -1,4 +1,5 @@
 import { createRandom, type Random } from '../fuzz/random.js';
+import { drawLoss } from './faults/draw-losses.js';
 import { aimedPairs, drawAimedFault, drawContractFault, drawGroup, drawSureFault, type GroupAction } from './faults/fault-groups.js';
 import { causeOf, drawFault, type Fault } from './faults/fault-table.js';
 import { drawLevelActions, type LevelTerms } from './level-plan.js';
@@ -17,6 +18,8 @@ export const STREAMS = {
   fourth: 10,
   fifth: 11,
   sixth: 12,
+  seventh: 13,
+  replays: 14,
 } as const;
 
 /** What happens in a run, all of it drawn from the seed; the order of events at one moment is drawn separately. */
@@ -40,6 +43,8 @@ export interface Plan {
   readonly msToMidnight: number | null;
   /** Clients act and faults begin within this time. The run ends when everything has ended. */
   readonly busyMs: number;
+  /** After lost commits clients wait until signed requests are taken again. */
+  readonly arePatient?: boolean;
   readonly actions: readonly ClientAction[];
   readonly faults: readonly Fault[];
 }
@@ -96,7 +101,7 @@ export function cutPlan({ seed, faults, actions, ...options }: Cutting): Plan {
   };
 }
 
-export const RULES = [1, 2, 3, 4, 5, 6] as const;
+export const RULES = [1, 2, 3, 4, 5, 6, 7] as const;
 export type Rules = (typeof RULES)[number];
 
 export interface PlanOptions {
@@ -110,7 +115,7 @@ export interface PlanOptions {
 }
 
 export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
-  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 6 } = options;
+  const { replicas, areFaultsOff = false, runMs = RUN_MS, rules = 7 } = options;
   const busyMs = Math.round(runMs * BUSY_SHARE);
   const random = createRandom(seed, STREAMS.plan);
   const count = random.int(1, 3);
@@ -149,7 +154,8 @@ export function drawPlan(seed: number, options: PlanOptions = {}): Plan {
   const fourth = rules < 4 ? third : drawFourth(third, createRandom(seed, STREAMS.fourth));
   const fifth = rules < 5 ? fourth : drawFifth(fourth, createRandom(seed, STREAMS.fifth), isGroup);
   const sixth = rules < 6 ? fifth : drawSixth(fifth, createRandom(seed, STREAMS.sixth));
-  return areFaultsOff ? { ...sixth, faults: [] } : sixth;
+  const seventh = rules < 7 ? sixth : drawSeventh(sixth, createRandom(seed, STREAMS.seventh));
+  return areFaultsOff ? { ...seventh, faults: [] } : seventh;
 }
 
 /** What the second rules add, from numbers of its own: the rest of the plan stays as the first rules draw it. */
@@ -277,6 +283,32 @@ function drawSixth(plan: Plan, random: Random): Plan {
       (a, b) => a.at - b.at,
     ),
     faults: [...plan.faults.filter((_, place) => place !== least), ...faults].sort((a, b) => a.at - b.at),
+  };
+}
+
+/**
+ * What the seventh rules add: the database loses commits, or another server takes over without a loss. It takes the place of a fault that is
+ * not aimed, and its orders those of others. Clients go on until signed requests are taken again.
+ */
+function drawSeventh(plan: Plan, random: Random): Plan {
+  const drawn = drawLoss(random, plan);
+  if (drawn === null) return plan;
+  const asked = drawn.actions.map(({ at, ...each }) => ({ ...changeActionOf({ ...each, inMs: 0 }, random), at }));
+  const least = plan.faults.findIndex(({ isAimed }) => isAimed !== true);
+  const kept = plan.actions.filter(({ level }) => level !== undefined);
+  const others = plan.actions.filter(({ level }) => level === undefined);
+  const busyMs = Math.max(plan.busyMs, drawn.until);
+  return {
+    ...plan,
+    busyMs,
+    arePatient: drawn.isPatient,
+    dailyTransactions: Math.max(plan.dailyTransactions, LEAST_DAILY_TRANSACTIONS),
+    actions: [...others.slice(0, Math.max(0, MOST_WITH_LEVELS - kept.length - asked.length)), ...kept, ...asked]
+      .filter(({ at }) => at <= busyMs)
+      .sort((a, b) => a.at - b.at),
+    faults: [...plan.faults.filter((_, place) => place !== least), ...drawn.faults]
+      .filter(({ at }) => at <= busyMs)
+      .sort((a, b) => a.at - b.at),
   };
 }
 

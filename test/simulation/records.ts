@@ -38,7 +38,7 @@ function describeAims(records: readonly RunRecord[]): string[] {
   for (const { seed, rules, runs, reached } of records) {
     if (runs === 0) continue;
     for (const { kind, when, isAimed } of drawPlan(seed, { rules }).faults) {
-      if (isAimed !== true) continue;
+      if (isAimed !== true || when === null) continue;
       aimed += 1;
       const row = `fault ${kind} ${when}`;
       if (reached[row] === undefined) missed.set(row, [...(missed.get(row) ?? []), seed]);

@@ -1,7 +1,7 @@
 import type { Config } from '../../core/config/config.js';
 import type { Gateway } from '../../core/gateway.js';
 import type { RandomBytes } from '../../core/ports/clock.js';
-import { startGateway, startStore } from '../../app/compose/gateway.js';
+import { startGateway, startStore, type ComposeOptions } from '../../app/compose/gateway.js';
 import { createLifecycle, type OwnedLifecycle } from '../../app/lifecycle.js';
 import { listen } from '../../http/listen.js';
 import type { DatabaseGate } from './database-gate.js';
@@ -18,6 +18,8 @@ export interface Replica {
   readonly clock: SimulatedClock;
   /** For clients. */
   readonly url: string;
+  /** Simulated ms. */
+  readonly startedAt: number;
   gateway(): Gateway | null;
   /** Nothing is finished: its calls never return, its connections are cut. */
   kill(isSentDone: () => boolean): void;
@@ -35,10 +37,11 @@ export interface ReplicaOptions {
   readonly port: number;
   readonly configFor: (name: ReplicaName) => Config;
   readonly randomBytes: RandomBytes;
+  readonly serverIdentity: ComposeOptions['serverIdentity'];
 }
 
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
-  const { name, log, scheduler, network, gate, port, configFor, randomBytes } = options;
+  const { name, log, scheduler, network, gate, port, configFor, randomBytes, serverIdentity } = options;
   scheduler.setState(name, 'running');
   const clock = createSimulatedClock(scheduler, name);
   const lifecycle: OwnedLifecycle = createLifecycle(log, new AbortController(), clock);
@@ -53,6 +56,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const replica: Replica = {
     name,
     clock,
+    startedAt: scheduler.now(),
     url: `http://${network.host('clients', name)}:${port}`,
     gateway: () => gateway,
     kill(isSentDone) {
@@ -68,7 +72,7 @@ export async function startReplica(options: ReplicaOptions): Promise<Replica> {
     },
     isAlive: () => isAlive,
   };
-  const store = await startStore({ lifecycle, clock, log, randomBytes }, config.database);
+  const store = await startStore({ lifecycle, clock, log, randomBytes, serverIdentity }, config.database);
   gateway = await startGateway({ config, store, lifecycle, clock, log, http, randomBytes });
   return replica;
 }

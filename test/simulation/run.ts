@@ -99,7 +99,8 @@ async function runWatched({ server, plan, onLine, sabotage }: RunOptions, unhand
       wallets: bots.relayerWallets.map(({ wallet }) => wallet),
     });
     const work = actOut(world, plan.actions, bots);
-    const journal = watchJournal(world);
+    faults.losses()?.onLoss(() => bots.record.replays.begin(createRandom(seed, STREAMS.replays)));
+    const journal = watchJournal(world, faults.losses());
     for (let part = 1; part <= JOURNAL_LOOKS; part += 1) {
       await scheduler.runUntil(from + (plan.busyMs * part) / JOURNAL_LOOKS);
       await scheduler.drive(journal.look());
@@ -163,7 +164,7 @@ async function prepareBots(world: World, plan: Plan): Promise<Bots> {
   if (chain === undefined) throw new Error('the sandbox has no chain');
   const { prices } = venue.sandbox.controls;
   prices.jump(0, String(START_PRICE));
-  const record = createClientRecord(() => clock.now());
+  const record = createClientRecord(clock);
   const random: Random = createRandom(plan.seed, STREAMS.clients);
   const around: Surroundings = {
     clock,
@@ -172,6 +173,7 @@ async function prepareBots(world: World, plan: Plan): Promise<Bots> {
     urls: () => [...replicas.values()].map(({ url }) => url),
     random,
     record,
+    arePatient: plan.arePatient === true,
   };
   const facade = BOT_KEYS.facade.map((keys, at) => createFacadeBot(around, `facade-${at}`, keys));
   const native = BOT_KEYS.native.map((keys, at) => createNativeBot(around, `native-${at}`, keys));

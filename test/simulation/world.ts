@@ -8,6 +8,7 @@ import type { SimulationServer } from './database-server.js';
 import { installNetwork, type Latency, type Network } from './network.js';
 import { STREAMS } from './plan.js';
 import { takeProcessGlobals } from './process-globals.js';
+import { createServerName, type ServerName } from './server-name.js';
 import { startReplica, type Replica, type ReplicaName } from './replica.js';
 import { createScheduler, type Scheduler } from './scheduler.js';
 import { EPOCH } from './simulated-clock.js';
@@ -18,6 +19,9 @@ export interface World {
   readonly scheduler: Scheduler;
   readonly network: Network;
   readonly gate: DatabaseGate;
+  readonly server: SimulationServer;
+  /** What the database server says of itself. */
+  readonly serverName: ServerName;
   readonly venue: SimulatedVenue;
   readonly replicas: Map<ReplicaName, Replica>;
   /** Of every process that has run, also of those that were killed. */
@@ -97,10 +101,13 @@ export async function openWorld(options: WorldOptions): Promise<World> {
     const replicas = new Map<ReplicaName, Replica>();
     const logs: { readonly name: ReplicaName; readonly log: RecordedLog }[] = [];
     const openGate = gate;
+    const serverName = createServerName(scheduler);
     const world: World = {
       scheduler,
       network,
       gate,
+      server,
+      serverName,
       venue,
       replicas,
       logs,
@@ -117,6 +124,7 @@ export async function openWorld(options: WorldOptions): Promise<World> {
           port,
           configFor: (replica) => venue.configFor(replica),
           randomBytes,
+          serverIdentity: serverName.read,
         });
         replicas.set(name, replica);
         return replica;

@@ -154,6 +154,9 @@ export const connectDatabase = (options: DatabaseOptions): Knex => reachDatabase
 const CLOSING_SEVERITIES: ReadonlySet<string> = new Set(['FATAL', 'PANIC']);
 const CLOSING_CODES = /^57P0|^25P0[34]$/;
 
+/** Their end says nothing about the server. */
+const closedHere = new WeakSet<pg.Client>();
+
 /**
  * The server announces the end of a connection before the socket closes; in between the pool must not lend it. A server that rejects
  * writes is no longer the primary: all connections to it are closed, including those that only read or hold a lease.
@@ -169,7 +172,9 @@ function createWatch(log: Logger, position?: PositionWatch): (client: pg.Client)
   return (client) => {
     all.add(client);
     client.once('end', () => all.delete(client));
-    client.once('error', () => position?.cut());
+    client.once('error', () => {
+      if (!closedHere.has(client)) position?.cut();
+    });
     client.connection.on('errorMessage', (message: { readonly severity?: string; readonly code?: string }) => {
       if (CLOSING_SEVERITIES.has(message.severity ?? '') || CLOSING_CODES.test(message.code ?? '')) {
         retire(client);
@@ -189,6 +194,7 @@ function closeWhenSilent(pooled: pg.Client, ms: number): void {
   const stream = pooled.connection.stream as Socket;
   stream.setTimeout(ms, () => {
     retire(pooled);
+    closedHere.add(pooled);
     stream.destroy();
   });
 }

@@ -2,8 +2,9 @@ import { BESIDE_THE_POOL, type DatabaseConfig, type DatabaseLimits } from '../..
 import type { Logger } from '../../ports/log.js';
 import type { Clock, RandomBytes } from '../../ports/clock.js';
 import { systemRandom } from '../system/clock.js';
+import { GatewayError } from '../../errors.js';
 import { redactText, redactUrl } from '../../observability/redact.js';
-import { createStore, type KnexStore } from './create-store.js';
+import { createStore, type KnexStore, type StoreOptions } from './create-store.js';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from './embedded/start-embedded-postgres.js';
 import { isDistrusted, isLostRace, isShutOut, isUnavailable, StoreStartError } from './faults.js';
 import { migrate } from './migrate.js';
@@ -13,6 +14,7 @@ export type OpenDatabaseOptions = DatabaseConfig & {
   readonly log: Logger;
   /** Absent: the operating system's generator. */
   readonly randomBytes?: RandomBytes;
+  readonly serverIdentity?: StoreOptions['serverIdentity'];
   readonly signal?: AbortSignal;
   /** Called when the embedded server is gone and cannot be restarted. */
   readonly onFailure?: (error: StoreStartError) => void;
@@ -32,10 +34,10 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   const { stop, ...server } = await serverOf(options);
   try {
     await migrateWhenReachable(server, options);
-    const { clock, log, randomBytes = systemRandom } = options;
-    const store = createStore({ ...server, clock, log, randomBytes, ...poolOf(options) });
-    options.log.info('store.ready', { kind: options.kind, instance: await store.instanceId() });
-    if (options.kind === 'server') await warnWhenCrowded(store, options);
+    const { clock, log, randomBytes = systemRandom, serverIdentity } = options;
+    const store = createStore({ ...server, clock, log, randomBytes, serverIdentity, ...poolOf(options) });
+    options.log.info('store.ready', { kind: options.kind, instance: await whenLent(() => store.instanceId(), options) });
+    if (options.kind === 'server') await whenLent(() => warnWhenCrowded(store, options), options);
     const close = async (): Promise<void> => {
       try {
         await store.close();
@@ -47,6 +49,20 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<KnexSt
   } catch (error) {
     await stop();
     throw error;
+  }
+}
+
+/** A new session may find another server than the one before it had: then its first statement is refused. */
+async function whenLent<Result>(work: () => Promise<Result>, { clock, signal }: OpenDatabaseOptions): Promise<Result> {
+  const since = clock.now();
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const isTemporary = error instanceof GatewayError && error.code === 'NOT_READY' && clock.now() - since <= MAX_WAIT_MS;
+      if (!isTemporary || signal?.aborted === true) throw error;
+      await clock.sleep(RETRY_MS, signal);
+    }
   }
 }
 

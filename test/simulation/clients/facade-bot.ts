@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Wallet } from 'ethers';
 import type { Hex } from '../../../core/types.js';
 import { approveAgent, order, orderAction, signL1, type ExchangeBody } from '../../harness/hyperliquid/exchange.js';
-import { postJson, type HttpAnswer } from './http-client.js';
+import { asksForPatience, postJson, type HttpAnswer } from './http-client.js';
 import { createLevelActions, type LevelActions } from './level-actions.js';
 import { levelPrice, moved, type Surroundings, type ClientRequest } from './surroundings.js';
 
@@ -81,6 +81,23 @@ function wordOf(answer: HttpAnswer | null, item: number): string {
   return rests ? 'resting' : filled ? 'filled' : error === undefined ? String(status) : `error: ${error}`;
 }
 
+function oidsIn({ body }: HttpAnswer): readonly string[] {
+  const { response } = body as Answer;
+  const statuses = typeof response === 'object' ? (response.data?.statuses ?? []) : [];
+  return statuses.flatMap((_, item) => {
+    const oid = oidOf({ status: 200, body, retryAfterMs: null }, item);
+    return oid === null ? [] : [String(oid)];
+  });
+}
+
+/** The text of a refusal. */
+function textOf(answer: HttpAnswer | null): string {
+  const { response } = (answer?.body ?? {}) as Answer;
+  return typeof response === 'string' ? response : '';
+}
+
+const UNKNOWN = 'does not exist.';
+const TOO_LOW = 'nonce too low';
 const TRIES = 5;
 const PAUSE_MS = 700;
 /** Any price a buyer or seller would accept. */
@@ -96,7 +113,7 @@ interface Changeable {
 }
 
 export function createFacadeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): FacadeBot {
-  const { clock, chain, urls, random, record } = around;
+  const { clock, chain, urls, random, record, arePatient } = around;
   const { slug } = chain.definition;
   const trader = new Wallet(keys.trader);
   const agent = new Wallet(keys.agent);
@@ -114,14 +131,36 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
   const anyUrl = (): string => random.pick(urls());
 
   /** Repeats the same bytes while there is no decision. */
-  async function send(body: ExchangeBody, patienceMs?: number): Promise<HttpAnswer | null> {
+  async function send(body: ExchangeBody, onSilence: () => void = () => undefined): Promise<HttpAnswer | null> {
+    const post = (): Promise<HttpAnswer | null> => postJson(clock, `${anyUrl()}/hl/${slug}/exchange`, body);
     for (let attempt = 1; attempt <= TRIES; attempt += 1) {
-      const answer = await postJson(clock, `${anyUrl()}/hl/${slug}/exchange`, body, patienceMs);
+      const answer = await post();
+      if (answer !== null && answer.status < 300 && (answer.body as Answer).status === 'ok')
+        record.replays.add({ about: `an action of ${name}`, send: post, idsIn: oidsIn, ids: oidsIn(answer) });
       if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
+      if (answer === null) onSilence();
       record.count(`facade ${answer === null ? 'silence' : answer.status}`);
-      await clock.sleep(PAUSE_MS * attempt);
+      await clock.sleep(arePatient && answer !== null && asksForPatience(answer) ? (answer.retryAfterMs ?? 0) : PAUSE_MS * attempt);
     }
     return null;
+  }
+
+  /** What was refused until its nonce had become too old was never taken: it is signed again. One without an agent approves it again. */
+  async function sendAction(action: Record<string, unknown>, copies = 1): Promise<(HttpAnswer | null)[]> {
+    const silences: number[] = [];
+    const body = await signL1(agent, action, { nonce: nextNonce() });
+    const answers = await Promise.all(Array.from({ length: copies }, () => send(body, () => silences.push(clock.now()))));
+    if (answers.every((answer) => textOf(answer).includes(UNKNOWN))) await approve().catch(() => record.count('facade agent refused'));
+    if (silences.length > 0 || !answers.every((answer) => textOf(answer).includes(TOO_LOW))) return answers;
+    record.count('facade signed again');
+    return [await send(await signL1(agent, action, { nonce: nextNonce() }))];
+  }
+
+  async function approve(): Promise<void> {
+    const body = await approveAgent(trader, agent.address, null, { network: 'Testnet', nonce: nextNonce() });
+    const answer = await send(body);
+    if ((answer?.body as { status?: string } | undefined)?.status !== 'ok')
+      throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
   }
 
   const info = (type: string, fields: object): Promise<HttpAnswer | null> =>
@@ -169,8 +208,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
   const place: FacadeCalls['place'] = async (kind, orders, { copies = 1, grouping = 'na' } = {}) => {
     const requests = orders.map(() => newRequest(kind));
     const named = orders.map((changes, at) => order({ ...changes, c: requests[at]?.id }));
-    const body = await signL1(agent, { ...orderAction(...named), grouping }, { nonce: nextNonce() });
-    const answers = await Promise.all(Array.from({ length: copies }, () => send(body)));
+    const answers = await sendAction({ ...orderAction(...named), grouping }, copies);
     for (const [at, request] of requests.entries()) {
       const areClear = answers.map((answer) => note(request, answer, at));
       if (areClear.some((isClear) => !isClear)) await lookUp(request);
@@ -185,7 +223,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
   }
 
   const act = async (action: Record<string, unknown>, what: string): Promise<HttpAnswer | null> => {
-    const answer = await send(await signL1(agent, action, { nonce: nextNonce() }));
+    const [answer = null] = await sendAction(action);
     const { status } = (answer?.body ?? {}) as { status?: string };
     record.count(`${what} ${status ?? 'silence'}`);
     return answer;
@@ -224,12 +262,7 @@ export function createFacadeBot(around: Surroundings, name: string, keys: { read
     info,
     ...createLevelActions({ info, position, place, change, cancel: cancelNamed, changeMargin }),
     trader: trader.address.toLowerCase(),
-    async approve() {
-      const body = await approveAgent(trader, agent.address, null, { network: 'Testnet', nonce: nextNonce() });
-      const answer = await send(body);
-      if ((answer?.body as { status?: string } | undefined)?.status !== 'ok')
-        throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
-    },
+    approve,
     async open({ isBuy, size, copies }) {
       await placeOne('open', { b: isBuy, p: isBuy ? LIMIT.buy : LIMIT.sell, s: size, t: { limit: { tif: 'Ioc' } } }, copies);
     },

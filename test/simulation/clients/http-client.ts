@@ -4,6 +4,8 @@ import type { Clock } from '../../../core/ports/clock.js';
 export interface HttpAnswer {
   readonly status: number;
   readonly body: unknown;
+  /** Null: the answer does not ask for patience. */
+  readonly retryAfterMs: number | null;
 }
 
 export interface HttpRequest {
@@ -21,7 +23,13 @@ export function ask(clock: Clock, { url, method, headers = {}, body }: HttpReque
       response.on('data', (part: Buffer) => parts.push(part));
       response.on('error', () => finish(null));
       response.on('close', () => finish(null));
-      response.on('end', () => finish({ status: response.statusCode ?? 0, body: parse(Buffer.concat(parts).toString()) }));
+      response.on('end', () =>
+        finish({
+          status: response.statusCode ?? 0,
+          body: parse(Buffer.concat(parts).toString()),
+          retryAfterMs: response.headers['retry-after'] === undefined ? null : Number(response.headers['retry-after']) * 1_000,
+        }),
+      );
     });
     const cancel = clock.after(patienceMs, () => finish(null));
     const finish = (answer: HttpAnswer | null): void => {
@@ -35,6 +43,10 @@ export function ask(clock: Clock, { url, method, headers = {}, body }: HttpReque
     request.end(body);
   });
 }
+
+/** A service that asks for more patience than this has lost commits. */
+const LONG_MS = 5_000;
+export const asksForPatience = ({ status, retryAfterMs }: HttpAnswer): boolean => status === 503 && (retryAfterMs ?? 0) > LONG_MS;
 
 export const postJson = (clock: Clock, url: string, body: unknown, patienceMs?: number): Promise<HttpAnswer | null> =>
   ask(clock, { url, method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) }, patienceMs);

@@ -3,7 +3,7 @@ import type { Hex } from '../../../core/types.js';
 import { authorization, signWith } from '../../harness/traders/master-wallet.js';
 import { signRequest } from '../../harness/traders/signed-request.js';
 import { signingDomain } from '../../../core/access/signature.js';
-import { ask, postJson, type HttpAnswer } from './http-client.js';
+import { ask, asksForPatience, postJson, type HttpAnswer } from './http-client.js';
 import { levelPrice, moved, type Surroundings, type ClientRequest } from './surroundings.js';
 
 /** An agent of the native API: it signs and broadcasts its transactions itself. */
@@ -60,13 +60,18 @@ interface HeldPosition {
 const TRIES = 5;
 const PAUSE_MS = 700;
 const GWEI = 1_000_000_000n;
+const codeOf = ({ body }: HttpAnswer): string | undefined => (body as PreparedReply | null)?.code;
+const idsIn = ({ body }: HttpAnswer): readonly string[] => {
+  const id = (body as PreparedReply | null)?.order?.id;
+  return id === undefined ? [] : [id];
+};
 /** A transaction with so much is mined and fails. */
 const STARVED_GAS = 90_000n;
 /** Share of the price at which the stop loss of a resting order lies. */
 const STOP_DISTANCE = 0.03;
 
 export function createNativeBot(around: Surroundings, name: string, keys: { readonly trader: Hex; readonly agent: Hex }): NativeBot {
-  const { clock, chain, nodeUrl, urls, random, record } = around;
+  const { clock, chain, nodeUrl, urls, random, record, arePatient } = around;
   const base = `/v1/${chain.definition.slug}`;
   const trader = new Wallet(keys.trader);
   const agent = new Wallet(keys.agent);
@@ -103,17 +108,25 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
         nonce: BigInt(clock.now()) * 1_000n + nonce,
       });
       const headers = { ...signed, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) };
-      const answer = await ask(clock, {
-        url: `${random.pick(urls())}${base}${path}`,
-        method,
-        headers,
-        ...(body === undefined ? {} : { body: bytes }),
-      });
+      const send = (): Promise<HttpAnswer | null> =>
+        ask(clock, { url: `${random.pick(urls())}${base}${path}`, method, headers, ...(body === undefined ? {} : { body: bytes }) });
+      const answer = await send();
+      const about = `${operationId} of ${name}`;
+      if (answer !== null && answer.status < 300 && method !== 'GET') record.replays.add({ about, send, idsIn, ids: idsIn(answer) });
+      if (answer?.status === 401 && codeOf(answer) === 'AGENT_UNKNOWN') await authorise().catch(() => record.count('native agent refused'));
       if (answer !== null && answer.status < 500 && answer.status !== 429) return answer;
       record.count(`native ${answer === null ? 'silence' : answer.status}`);
-      await clock.sleep(PAUSE_MS * attempt);
+      await clock.sleep(arePatient && answer !== null && asksForPatience(answer) ? (answer.retryAfterMs ?? 0) : PAUSE_MS * attempt);
     }
     return null;
+  }
+
+  async function authorise(): Promise<void> {
+    const domain = signingDomain({ serviceName: 'Diamond Gateway' }, chain.definition);
+    const sign = signWith(trader, domain);
+    const body = await authorization(domain, sign, { trader: trader.address, agent: agent.address, timestamp: clock.now() });
+    const answer = await postJson(clock, `${random.pick(urls())}${base}/agents`, body);
+    if (answer?.status !== 201) throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
   }
 
   function note(request: ClientRequest, answer: HttpAnswer | null): PreparedReply {
@@ -171,13 +184,7 @@ export function createNativeBot(around: Surroundings, name: string, keys: { read
   return {
     name,
     trader: trader.address.toLowerCase(),
-    async authorise() {
-      const domain = signingDomain({ serviceName: 'Diamond Gateway' }, chain.definition);
-      const sign = signWith(trader, domain);
-      const body = await authorization(domain, sign, { trader: trader.address, agent: agent.address, timestamp: clock.now() });
-      const answer = await postJson(clock, `${random.pick(urls())}${base}/agents`, body);
-      if (answer?.status !== 201) throw new Error(`${name} has no agent: ${JSON.stringify(answer)}`);
-    },
+    authorise,
     async open({ isLong, size, copies, fate }) {
       const order = { market: 'BTC/USD', side: isLong ? 'long' : 'short', type: 'market', size, leverage: '10' };
       await place('open', order, copies, fate);

@@ -7,12 +7,17 @@ import type { Surroundings } from './surroundings.js';
 /** A client of the native stream of orders that comes back with its cursor, to any replica, whenever its connection ends. */
 export interface StreamFollower {
   readonly trader: string;
-  /** The cursor of its snapshot; null before it had one. */
-  start(): number | null;
-  /** The messages after the snapshot, in the order of their arrival. */
-  readonly heard: readonly Heard[];
+  /** From its snapshot on; after lost commits it reads everything again, and another part begins. */
+  readonly parts: readonly StreamPart[];
   connections(): number;
   stop(): void;
+}
+
+export interface StreamPart {
+  /** The cursor of its snapshot; null before it had one. */
+  start: number | null;
+  /** The messages after the snapshot, in the order of their arrival. */
+  readonly heard: Heard[];
 }
 
 /** What a message says of an order. */
@@ -28,6 +33,7 @@ interface Message {
   readonly channel?: string;
   readonly cursor?: number;
   readonly snapshot?: boolean;
+  readonly details?: { readonly cursorLost?: boolean; readonly retryAfterSeconds?: number };
   /** Of a correction. */
   readonly id?: string;
   readonly data?: { readonly id: string; readonly status: string } | null;
@@ -41,11 +47,12 @@ const HANDSHAKE_MS = 3_000;
 export function followStream(around: Surroundings, keys: { readonly trader: Hex; readonly agent: Hex }): StreamFollower {
   const { clock, chain, urls, random } = around;
   const agent = new Wallet(keys.agent);
-  const heard: Heard[] = [];
+  let part: StreamPart = { start: null, heard: [] };
+  const parts = [part];
   const path = `/v1/${chain.definition.slug}/ws`;
-  let start: number | null = null;
   let last: number | null = null;
   let connections = 0;
+  let pauseMs = PAUSE_MS;
   let nonce = 0n;
   let isOver = false;
   let current: WebSocket | null = null;
@@ -65,11 +72,16 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
   function receive(socket: WebSocket, message: Message): void {
     if (message.op === 'authenticated')
       return socket.send(JSON.stringify({ op: 'subscribe', channel: 'orders', ...(last === null ? {} : { after: last }) }));
+    if (message.op === 'error' && message.details?.cursorLost === true) {
+      last = null;
+      parts.push((part = { start: null, heard: [] }));
+    }
+    pauseMs = Math.max(PAUSE_MS, (message.details?.retryAfterSeconds ?? 0) * 1_000);
     // A replica that is starting or stopping refuses; the next one may not.
     if (message.op === 'error') return socket.terminate();
     if (message.channel !== 'orders' || message.op !== undefined || message.cursor === undefined) return;
-    if (message.snapshot === true) start ??= message.cursor;
-    else heard.push({ cursor: message.cursor, id: message.data?.id ?? message.id ?? '', status: message.data?.status ?? 'gone' });
+    if (message.snapshot === true) part.start ??= message.cursor;
+    else part.heard.push({ cursor: message.cursor, id: message.data?.id ?? message.id ?? '', status: message.data?.status ?? 'gone' });
     last = message.cursor;
   }
 
@@ -96,15 +108,15 @@ export function followStream(around: Surroundings, keys: { readonly trader: Hex;
     socket.on('error', () => socket.terminate());
     socket.on('close', () => {
       stopWatch();
-      clock.after(PAUSE_MS, open);
+      clock.after(pauseMs, open);
+      pauseMs = PAUSE_MS;
     });
   }
   open();
 
   return {
     trader: new Wallet(keys.trader).address.toLowerCase(),
-    start: () => start,
-    heard,
+    parts,
     connections: () => connections,
     stop() {
       isOver = true;

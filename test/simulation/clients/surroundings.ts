@@ -3,6 +3,7 @@ import type { ChainControls } from '../../../sandbox/controls.js';
 import type { Hex } from '../../../core/types.js';
 import type { Random } from '../../fuzz/random.js';
 import type { SimulatedClock } from '../simulated-clock.js';
+import { createReplays, type Replays } from './replays.js';
 
 /** Of the market that all of them trade, before the first price gap. */
 export const START_PRICE = 60_000;
@@ -24,6 +25,8 @@ export interface Surroundings {
   readonly urls: () => readonly string[];
   readonly random: Random;
   readonly record: ClientRecord;
+  /** They wait as long as a service asks them to. */
+  readonly arePatient: boolean;
 }
 
 /** What a client asked for, and every answer it has received about it. */
@@ -60,21 +63,23 @@ export interface CancelRequest {
 export interface ClientRecord {
   readonly requests: ClientRequest[];
   readonly cancels: CancelRequest[];
+  readonly replays: Replays;
   request(request: Omit<ClientRequest, 'answers' | 'askedAt'>): ClientRequest;
   /** Counts what clients met, for the report. */
   count(what: string): void;
   readonly counts: Map<string, number>;
 }
 
-export function createClientRecord(now: () => number): ClientRecord {
+export function createClientRecord(clock: SimulatedClock): ClientRecord {
   const requests: ClientRequest[] = [];
   const counts = new Map<string, number>();
   return {
     requests,
     cancels: [],
+    replays: createReplays(clock),
     counts,
     request(given) {
-      const made: ClientRequest = { ...given, askedAt: now(), answers: [] };
+      const made: ClientRequest = { ...given, askedAt: clock.now(), answers: [] };
       requests.push(made);
       return made;
     },

@@ -212,23 +212,17 @@ const SURE_CAUSES: Partial<Record<LaneState, Member>> = {
   unknown: { kind: 'rpc-answer-lost', when: 'assigned', forMs: 6_000, isHarsh: false, isEverywhere: true },
 };
 
+export function sureCauses(random: Random, bounds: Bounds, { when, at }: { readonly when: LaneState; readonly at: number }): Fault[] {
+  const { isEverywhere = false, ...cause } = SURE_CAUSES[when] ?? { kind: null };
+  if (cause.kind === null) return [];
+  const drawn = { ...drawFaultOf(cause.kind, random, bounds), when: null, ...cause, at: Math.max(500, at - CAUSE_EARLIER_MS) };
+  return onReplicas({ ...drawn, replica: isEverywhere ? null : 0 }, bounds.replicas);
+}
+
 /** A fault of a given kind that waits until a lane is in a given state, with the cause of that state and orders that lead to it. */
 export function drawSureFault(random: Random, bounds: Bounds, { pair, at }: { readonly pair: AimedPair; readonly at: number }): DrawnGroup {
   const fault: Fault = { ...drawFaultOf(pair.kind, random, bounds), ...pair, at, isAimed: true };
-  const { isEverywhere = false, ...cause } = SURE_CAUSES[pair.when] ?? { kind: null };
-  const causes =
-    cause.kind === null
-      ? []
-      : onReplicas(
-          {
-            ...drawFaultOf(cause.kind, random, bounds),
-            when: null,
-            ...cause,
-            at: Math.max(500, at - CAUSE_EARLIER_MS),
-            replica: isEverywhere ? null : 0,
-          },
-          bounds.replicas,
-        );
+  const causes = sureCauses(random, bounds, { when: pair.when, at });
   // Openings may be refused, and the position may be gone: either leads to a job.
   const actions: readonly GroupAction[] =
     pair.when === 'empty'
@@ -237,7 +231,7 @@ export function drawSureFault(random: Random, bounds: Bounds, { pair, at }: { re
           { inMs: 100, api: 'facade', kind: 'guard' },
           { inMs: 1_200, api: 'facade', kind: 'open' },
           // The first jobs may be sent before the cause is noticed.
-          ...(cause.kind === null ? [] : [{ inMs: 3_500, api: 'facade', kind: 'guard' } as const]),
+          ...(causes.length === 0 ? [] : [{ inMs: 3_500, api: 'facade', kind: 'guard' } as const]),
         ];
   return { at, faults: [fault, ...causes], actions, replicas: bounds.replicas };
 }

@@ -1,5 +1,6 @@
 import type { Random } from '../../fuzz/random.js';
 import type { ReplicaName } from '../replica.js';
+import { SERVER_MOVES } from '../server-name.js';
 
 /** One thing that goes wrong, as data: a plan with some of them removed is a plan. */
 export interface Fault {
@@ -91,8 +92,18 @@ const CONTRACT_KINDS = {
   'diamond-cut': { forMs: [300, 9_000], amount: [0, 0] },
 } as const satisfies Record<string, Row>;
 
+/** Drawn by the seventh rules alone. The amount says what the server says of itself from then on (`server-name.ts`). */
+const LOSS_KINDS = {
+  'database-copied': { forMs: [0, 0], amount: [0, 0] },
+  // What was committed since the copy is lost. For so long no connection is accepted.
+  'database-goes-back': { forMs: [0, 3_000], amount: [0, SERVER_MOVES.length - 1] },
+  'database-emptied': { forMs: [300, 3_000], amount: [0, SERVER_MOVES.length - 1] },
+  // Nothing is lost.
+  'database-switched-over': { forMs: [0, 3_000], amount: [0, SERVER_MOVES.length - 1] },
+} as const satisfies Record<string, Row>;
+
 /** Every kind with its bounds. */
-export const FAULT_TABLE = { ...FIRST_KINDS, ...LATER_KINDS, ...CONTRACT_KINDS };
+export const FAULT_TABLE = { ...FIRST_KINDS, ...LATER_KINDS, ...CONTRACT_KINDS, ...LOSS_KINDS };
 
 export type FaultKind = keyof typeof FAULT_TABLE;
 export const FAULT_KINDS = Object.keys(FAULT_TABLE) as FaultKind[];
@@ -103,6 +114,10 @@ export const AIMED_KINDS: readonly FaultKind[] = [...DRAWN_FIRST, ...DRAWN_LATER
 const CONTRACT_FAULTS: ReadonlySet<FaultKind> = new Set(Object.keys(CONTRACT_KINDS) as (keyof typeof CONTRACT_KINDS)[]);
 /** The contract of the run changes. */
 export const changesContract = (faults: readonly Pick<Fault, 'kind'>[]): boolean => faults.some(({ kind }) => CONTRACT_FAULTS.has(kind));
+
+const LOSS_FAULTS: ReadonlySet<FaultKind> = new Set(Object.keys(LOSS_KINDS) as (keyof typeof LOSS_KINDS)[]);
+/** The database of the run is another one for a time, or another server has it. */
+export const changesDatabase = (faults: readonly Pick<Fault, 'kind'>[]): boolean => faults.some(({ kind }) => LOSS_FAULTS.has(kind));
 
 /** Most of these last for milliseconds, so a fault at any time would seldom meet them. */
 export const AWAITED = LANE_STATES.filter((state) => state !== 'empty');

@@ -1,6 +1,6 @@
 import { encodeFunctionData } from 'viem';
 import { diamondAbi } from '../../../core/adapters/evm/diamond-abi.js';
-import type { Address } from '../../../core/types.js';
+import type { Address, Hex } from '../../../core/types.js';
 import { localSigner } from '../../../sandbox/accounts.js';
 import { createSender } from '../../../sandbox/sender.js';
 import type { Random } from '../../fuzz/random.js';
@@ -11,11 +11,13 @@ import type { Plan } from '../plan.js';
 import { BOT_KEYS, SECOND_WALLET } from '../equipped-chain.js';
 import { createChainFaults } from './chain-faults.js';
 import { createContractFaults } from './contract-faults.js';
+import { createLossFaults } from './loss-faults.js';
 import { answerTwice } from './oracle-twice.js';
 import { createSimulatedClock } from '../simulated-clock.js';
 import type { World } from '../world.js';
 import { watchContract, type ContractWatch } from '../invariants/contract-watch.js';
-import { changesContract, replicaName, type Fault, type FaultKind } from './fault-table.js';
+import { watchLosses, type LossWatch } from '../invariants/loss-watch.js';
+import { changesContract, changesDatabase, replicaName, type Fault, type FaultKind } from './fault-table.js';
 import { createNodeFaults } from './node-faults.js';
 
 /** The faults of a run while it runs. */
@@ -34,6 +36,10 @@ export interface FaultState {
   lastTakenBackAt(): number;
   /** Null in a run whose contract does not change. */
   contract(): ContractWatch | null;
+  /** Null in a run whose database stays the same. */
+  losses(): LossWatch | null;
+  /** Signed transactions that have left a replica. */
+  sent(): ReadonlySet<Hex>;
 }
 
 /** Takes effect at once; returns what takes it back. Null: it could not take effect. */
@@ -46,6 +52,10 @@ const LOOK_AGAIN_MS = 500;
 const START_PRICE = 60_000;
 const SETTLED_BEFORE = /waits to be settled/;
 const SETTLE_MS = 40_000;
+/** Kinds that keep a replica from the database, or its clock from going on. */
+const DISTURBS = /^database-|^replica-|^clock-/;
+/** Milliseconds until the operator looks at what was lost. */
+const OPERATOR_LOOKS_MS = [2_000, 15_000] as const;
 
 export function injectFaults(
   world: World,
@@ -73,6 +83,8 @@ export function injectFaults(
   });
   const watch = changesContract(plan.faults) ? watchContract(world) : null;
   const trips = new Set<Fault>();
+  const isDisturbed = (): boolean => [...open.keys()].some(({ kind }) => DISTURBS.test(kind));
+  const losses = changesDatabase(plan.faults) ? watchLosses({ world, sent: nodeFaults.sent, isDisturbed }) : null;
   gate.setFault((owner, statements) => {
     watch?.observe(owner, statements);
     return [...trips].reduce<TripFault>((fate, fault) => (fate === 'none' ? tripFate(fault, owner, statements) : fate), 'none');
@@ -149,6 +161,9 @@ export function injectFaults(
     operate: (method, path, body) => operate(method, path, body, SETTLED_BEFORE),
   });
   venue.setNodeFault(watch === null ? nodeFaults.fault : watch.reading(contract.reading(nodeFaults.fault)));
+
+  const database =
+    losses === null ? null : createLossFaults({ world, clock, watch: losses, track, patience: () => random.int(...OPERATOR_LOOKS_MS) });
 
   let isRotating = false;
 
@@ -278,6 +293,10 @@ export function injectFaults(
     },
     'contract-changed-event': (fault) => contract.changeEvents(fault),
     'diamond-cut': () => contract.cut(),
+    'database-copied': () => database?.copy() ?? null,
+    'database-goes-back': (fault) => database?.goBack(fault) ?? null,
+    'database-emptied': (fault) => database?.empty(fault) ?? null,
+    'database-switched-over': (fault) => database?.switchOver(fault) ?? null,
     'operator-rules'({ amount }) {
       track(operate('PUT', `/rules/${controls.definition.slug}/default`, { ordersPerMinute: amount }));
       return () => track(operate('DELETE', `/rules/${controls.definition.slug}/default`));
@@ -317,7 +336,8 @@ export function injectFaults(
     armed.delete(fault);
     track(begin(fault, states));
   };
-  gate.watchStates(async (state) => {
+  gate.watchStates(async (state, owner) => {
+    await losses?.observe(state, owner);
     for (const fault of [...armed].filter(({ when, isAimed }) => when === state || isAimed === true)) {
       if (fault.afterMs === 0) await beginArmed(fault);
       else timers.schedule(fault.afterMs, 'fault', () => (armed.has(fault) ? beginArmed(fault) : undefined));
@@ -360,6 +380,8 @@ export function injectFaults(
     foreign: () => onChain.foreign,
     lastTakenBackAt: () => takenBackAt,
     contract: () => watch,
+    losses: () => losses,
+    sent: () => nodeFaults.sent,
   };
 }
 

@@ -4,6 +4,14 @@ import { cancelsHold, noOrderWithoutRequest, oneOrderPerRequest, viewEqualsChain
 import { equityIsWhole } from './equity.js';
 import { levelsAreTheirOrders } from './levels.js';
 import { contractIsSettled, executedIsNeverRefused, nothingSignedUnchecked, onlyOpeningsWait } from './contract.js';
+import {
+  lossesAreReported,
+  noIdIsGivenTwice,
+  noNonceForTwoCalls,
+  noRequestTwice,
+  nothingSignedInDoubt,
+  switchoversAreNoLoss,
+} from './lost-commits.js';
 import { streamsEqualJournal } from './streams.js';
 import {
   budgetsHold,
@@ -52,6 +60,12 @@ export const INVARIANTS: Readonly<Record<string, Invariant>> = {
   'openings alone wait for unknown outcomes': onlyOpeningsWait,
   'nothing is signed on an unchecked contract': nothingSignedUnchecked,
   'a contract that is as before is used as before': contractIsSettled,
+  'no id is given twice': noIdIsGivenTwice,
+  'no signed request takes effect twice': noRequestTwice,
+  'no nonce is used for two calls': noNonceForTwoCalls,
+  'nothing is signed in doubt': nothingSignedInDoubt,
+  'what was lost is reported': lossesAreReported,
+  'a switchover is no loss': switchoversAreNoLoss,
 };
 
 const describe = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error));
@@ -61,6 +75,8 @@ const LOOK_EVERY_MS = 500;
 const LONGEST_BLOCKED_MS = 60_000;
 const DELIVERY_LIMIT_MS = 20_000;
 const REOPENED_WITHIN_MS = 3_000;
+/** Until then the native API refuses what is signed. */
+const REFUSED_AFTER_LOSS_MS = 40_000;
 
 /** Waits until everything has ended that should, then judges. */
 export async function checkInvariants(evidence: Evidence): Promise<Violation[]> {
@@ -83,6 +99,8 @@ async function untilAtRest(evidence: Evidence): Promise<number> {
   // A lane notices with the next blocks that the block of a finished job is gone, or that one which it has given up is in a block.
   const isUnsettled = hasTakenBlocksBack(evidence.faults) || evidence.faults.applied().includes('rpc-late-receipts');
   if (isUnsettled) await scheduler.runUntil(scheduler.now() + REOPENED_WITHIN_MS);
+  const loss = evidence.faults.losses()?.swaps.findLast(({ kind }) => kind !== 'same');
+  if (loss !== undefined && evidence.plan.arePatient === true) await scheduler.runUntil(loss.at - scheduler.epoch + REFUSED_AFTER_LOSS_MS);
   const [chain] = venue.sandbox.controls.chains;
   const since = scheduler.now();
   let blockedMs = 0;
@@ -116,12 +134,13 @@ async function untilDelivered({ world: { scheduler } }: Evidence, look: () => Pr
 const OPEN = `
   select (select count(*) from relay_jobs where not is_over)::int as jobs,
     (select count(*) from relay_lanes where blocked_since is not null)::int as blocked,
+    (select count(*) from relay_lanes where reconciled_loss < (select coalesce(max(id), 0) from commit_losses))::int as unsettled,
     (select count(*) from orders join exchange_legs leg on leg.chain = orders.chain and leg.order_id = orders.id
       where status = 'prepared')::int as prepared,
     (select block_hash from chain_cursors where chain = $1) as hash`;
 
 interface OpenWork {
-  /** A job is open, a lane blocked, or an order of the facade could still be sent. */
+  /** A job is open, a lane blocked or not compared with the chain after lost commits, or an order of the facade could still be sent. */
   readonly isBusy: boolean;
   readonly isBlocked: boolean;
   /** The index and every replica are where the chain is. */
@@ -129,14 +148,14 @@ interface OpenWork {
 }
 
 async function openWork({ world: { gate, venue, scheduler, replicas } }: Evidence): Promise<OpenWork> {
-  const [row] = await gate.read<{ jobs: number; blocked: number; prepared: number; hash: string | null }>(OPEN, [SLUG]);
+  const [row] = await gate.read<{ jobs: number; blocked: number; unsettled: number; prepared: number; hash: string | null }>(OPEN, [SLUG]);
   const head = await venue.sandbox.chains[0]?.node.head();
   if (row === undefined || head === undefined) throw new Error('there is no chain to look at');
-  const { jobs, blocked, prepared, hash } = row;
+  const { jobs, blocked, unsettled, prepared, hash } = row;
   const heads = [...replicas.values()].filter((replica) => replica.isAlive()).map((replica) => headOf(replica.gateway()));
   const isLevel = [hash, ...heads].every((reached) => reached === head.hash);
   scheduler.note(`phase rest? ${jobs} jobs, ${blocked} blocked, ${prepared} prepared, ${isLevel ? 'level' : 'behind'}`);
-  return { isBusy: jobs > 0 || blocked > 0 || prepared > 0, isBlocked: blocked > 0, isLevel };
+  return { isBusy: jobs > 0 || blocked > 0 || unsettled > 0 || prepared > 0, isBlocked: blocked > 0, isLevel };
 }
 
 /** The newest block that the replica has from its node; null while the node does not answer. */

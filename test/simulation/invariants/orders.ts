@@ -68,11 +68,15 @@ const LEVEL_KINDS: ReadonlySet<string> = new Set(['guard', 'level', 'change', 'm
 
 export const answersHold: Invariant = async ({ world, bots, faults }) => {
   const rows = await world.gate.read<OrderRow>(ORDERS);
+  // What became of an order whose row is gone is judged on chain, and by what is said of the loss.
+  const lost = new Set((faults.losses()?.swaps ?? []).flatMap((swap) => [...swap.lost]));
+  const isLost = ({ api, answers }: ClientRequest): boolean =>
+    answers.some(({ orderId }) => orderId !== null && lost.has(`${api === 'facade' ? 'oid' : 'order'} ${orderId}`));
   const exchange = new Set((await world.gate.read<{ oid: string }>('select oid::text from exchange_orders')).map(({ oid }) => oid));
   const shared = sharedIds(bots);
-  return bots.record.requests.flatMap((request) =>
-    judge(request, rows, { exchange, shared, areBlocksFinal: isFinal(faults, request.askedAt) }),
-  );
+  return bots.record.requests
+    .filter((request) => !isLost(request))
+    .flatMap((request) => judge(request, rows, { exchange, shared, areBlocksFinal: isFinal(faults, request.askedAt) }));
 };
 
 /** A cloid that a change kept means several orders. */

@@ -6,11 +6,12 @@ import type { KeptAction } from '../../../ports/stores/signers.js';
 import type { Store } from '../../../ports/store.js';
 import type { ReplicaMemory } from './replica-memory.js';
 
-type Guarded = Pick<Store, 'orders' | 'relay' | 'signers' | 'access' | 'tracking' | 'journal'>;
+type Guarded = Pick<Store, 'orders' | 'exchange' | 'relay' | 'signers' | 'access' | 'tracking' | 'journal'>;
 
-/** What gives an id, uses up a nonce or follows from either: it waits while it is not known whether the database lost commits. */
+/** What gives an id or a cursor, uses up a nonce or follows from either: it waits while it is not known whether the database lost commits. */
 const WAITING = {
-  orders: ['place', 'renew', 'prepareChange', 'recordHash'],
+  orders: ['place', 'renew', 'prepareChange', 'recordHash', 'recordHashes', 'giveUp', 'expire'],
+  exchange: ['record', 'answer'],
   relay: ['placeAndQueue', 'queue', 'queueOnce', 'queueAmend', 'assignNonces', 'fillGap', 'resetLane', 'addAttempt'],
   signers: ['claim', 'keep', 'approve', 'remove'],
   access: ['authoriseAgent', 'revokeAgent', 'saveApiKey', 'deleteApiKey'],
@@ -62,6 +63,7 @@ export function guardWrites<Given extends Guarded>(store: Given, { continuity, m
   return {
     ...store,
     orders: waiting(store.orders, WAITING.orders),
+    exchange: waiting(store.exchange, WAITING.exchange),
     access: waiting(store.access, WAITING.access, signed('native', 'timestamp')),
     tracking: waiting(store.tracking, WAITING.tracking),
     relay: waiting(

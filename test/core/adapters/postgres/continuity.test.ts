@@ -1,5 +1,8 @@
 import { createStore, type KnexStore, type StoreOptions } from '../../../../core/adapters/postgres/create-store.js';
 import { GatewayError } from '../../../../core/errors.js';
+import { SILENCE_MS } from '../../../../core/adapters/postgres/connect-database.js';
+import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
+import { DEFAULT_LIMITS } from '../../../../core/config/database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
 import type { Address } from '../../../../core/types.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -89,6 +92,17 @@ describe('a database that forgets', () => {
     expect(next?.id).toBeGreaterThan((given?.id ?? 0n) + 2n ** 31n);
   });
 
+  it('ends and answers no order while it is not known: that would give a cursor again', async () => {
+    const store = await open();
+    await server.cut();
+    await eventually(
+      () => Promise.resolve(store.continuity.doubt()),
+      (doubt) => doubt !== null,
+    );
+    await store.orders.expire(CHAIN, Date.now());
+    expect(store.continuity.doubt()).toBeNull();
+  });
+
   it('takes no signed request again that was taken in the time that was lost', async () => {
     const [first, second] = [await open(), await open()];
     await server.copy();
@@ -169,6 +183,27 @@ describe('a switchover that loses nothing', () => {
       (reasons) => reasons.includes('another server was promoted'),
     );
     expect(after.continuity.lastLoss()).toBeNull();
+  });
+
+  it('keeps no process from starting', async () => {
+    const before = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000001' }) });
+    await queue(before);
+    const started = await openDatabase({
+      ...{ kind: 'server', url: database.url, poolSize: 4, limits: DEFAULT_LIMITS },
+      ...{ clock: systemClock, log: createRecordedLog(), serverIdentity: (read) => ({ ...read, timeline: '00000002' }) },
+    });
+    stores.push(started);
+    await started.continuity.known();
+    expect(started.continuity.lastLoss()).toBeNull();
+  });
+
+  it('is not suspected because a silent connection was closed here', async () => {
+    const store = await open({ limits: { ...DEFAULT_LIMITS, statementMs: 100, idleTransactionMs: 100 } });
+    await Promise.all([queue(store), queue(store), queue(store)]);
+    const reviews = (): Promise<unknown[]> => store.db('continuity_reviews');
+    const before = await reviews();
+    await systemClock.sleep(SILENCE_MS + 2_000);
+    await expect(reviews()).resolves.toEqual(before);
   });
 
   it('needs no timeline where the service does not give one', async () => {
