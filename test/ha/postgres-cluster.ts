@@ -1,0 +1,283 @@
+import { execFileSync } from 'node:child_process';
+import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { z } from 'zod';
+import { makeDataFolder } from '../harness/database/temporary-folder.js';
+import { eventually } from '../harness/time/eventually.js';
+import { openLine, type Line } from './line.js';
+import { ACCOUNT, freePorts, guardFolder, killIn, launch, run, signalIn } from './processes.js';
+
+/** A machine with PostgreSQL and its Patroni. */
+export interface Node {
+  readonly name: string;
+  readonly folder: string;
+  readonly data: string;
+  /** PostgreSQL itself, without anything in between. */
+  readonly url: string;
+  /** The other servers copy from here. */
+  readonly line: Line;
+  start(): void;
+  /** SIGKILL for PostgreSQL and Patroni: the machine is gone. */
+  kill(): Promise<void>;
+  /** SIGKILL for PostgreSQL alone. */
+  killPostgres(): Promise<void>;
+  /** The whole machine stands still, as a virtual one that is being moved. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** The stanza holds this server. */
+  pgbackrest(...words: readonly string[]): Promise<string>;
+}
+
+export interface PostgresCluster {
+  /** Through PgBouncer and HAProxy, as gateways connect. */
+  readonly url: string;
+  readonly folder: string;
+  readonly nodes: readonly Node[];
+  primary(): Promise<Node>;
+  switchover(): Promise<Node>;
+  /** The first other server that takes writes. */
+  untilPromoted(old: Node): Promise<Node>;
+  /** One primary, and two that follow it. */
+  untilWhole(): Promise<void>;
+  readonly etcd: { kill(): Promise<void>; start(): void; forget(): Promise<void> };
+  stop(): Promise<void>;
+}
+
+export interface ClusterSettings {
+  readonly synchronous?: 'off' | 'on' | 'strict';
+  /** Each server's data lie on a file system of this size, in MiB. */
+  readonly diskMib?: number;
+}
+
+/** What docs/high-availability.md advises. */
+const TIMES = { ttl: 20, loop_wait: 2, retry_timeout: 5, primary_start_timeout: 0 };
+const SCOPE = 'ha';
+
+const Members = z.object({
+  members: z.array(z.object({ name: z.string(), role: z.string(), state: z.string(), timeline: z.number().optional() })),
+});
+
+export async function startPostgresCluster({ synchronous = 'off', diskMib }: ClusterSettings = {}): Promise<PostgresCluster> {
+  const folder = await makeDataFolder('diamond-gateway-ha');
+  const endGuard = guardFolder(folder);
+  const own = (name: string, text?: string): string => {
+    const full = path.join(folder, name);
+    if (text === undefined) mkdirSync(full, { recursive: true, mode: 0o700 });
+    else writeFileSync(full, text, { mode: 0o600 });
+    if (process.getuid?.() === 0) chownSync(full, idOf('-u'), idOf('-g'));
+    return full;
+  };
+  const [etcdPort = 0, peerPort = 0, haproxyPort = 0, bouncerPort = 0, ...nodePorts] = await freePorts(10);
+  const lines: Line[] = [];
+  const stop = async (): Promise<void> => {
+    await endGuard();
+    await Promise.all(lines.map((line) => line.close()));
+  };
+
+  try {
+    const etcdFolder = own('etcd');
+    const [etcdUrl, peerUrl] = [`http://127.0.0.1:${etcdPort}`, `http://127.0.0.1:${peerPort}`];
+    const startEtcd = (): void =>
+      void launch(etcdFolder, 'etcd', [
+        ...['etcd', '--name=etcd', `--data-dir=${path.join(etcdFolder, 'data')}`, '--log-level=warn'],
+        ...[`--listen-client-urls=${etcdUrl}`, `--advertise-client-urls=${etcdUrl}`],
+        ...[`--listen-peer-urls=${peerUrl}`, `--initial-advertise-peer-urls=${peerUrl}`, `--initial-cluster=etcd=${peerUrl}`],
+      ]);
+    startEtcd();
+
+    own('backups');
+    const backups = own(
+      'pgbackrest.conf',
+      [
+        ...['[global]', `repo1-path=${own('backups/repository')}`, `log-path=${own('backups/log')}`, `lock-path=${own('backups/lock')}`],
+        ...[`spool-path=${own('backups/spool')}`, 'start-fast=y', 'log-level-console=warn', 'compress-type=lz4', ''],
+      ].join('\n'),
+    );
+
+    const nodes: { node: Node; restPort: number; port: number }[] = [];
+    for (const at of [0, 1, 2]) {
+      const [port = 0, restPort = 0] = nodePorts.slice(2 * at, 2 * at + 2);
+      const name = `node${at + 1}`;
+      const nodeFolder = own(name);
+      if (diskMib !== undefined) {
+        execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${diskMib}m`, 'tmpfs', nodeFolder]);
+        own(name);
+      }
+      const url = `postgres://postgres@127.0.0.1:${port}/gateway`;
+      const line = await openLine(port);
+      lines.push(line);
+      const data = path.join(nodeFolder, 'data');
+      const sockets = own(`sockets${at + 1}`);
+      const backup = ['pgbackrest', `--config=${backups}`, '--stanza=ha', `--pg1-path=${data}`];
+      const settings = {
+        scope: SCOPE,
+        name,
+        restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${restPort}` },
+        etcd3: { host: `127.0.0.1:${etcdPort}` },
+        bootstrap: {
+          dcs: {
+            ...TIMES,
+            maximum_lag_on_failover: 1_073_741_824,
+            synchronous_mode: synchronous !== 'off',
+            synchronous_mode_strict: synchronous === 'strict',
+            postgresql: {
+              use_pg_rewind: true,
+              use_slots: true,
+              parameters: {
+                ...{ max_connections: 150, wal_log_hints: 'on', max_wal_size: '256MB', shared_buffers: '48MB', autovacuum: 'on' },
+                ...{ wal_sender_timeout: '5s', wal_receiver_timeout: '5s', tcp_keepalives_idle: 10 },
+                ...{ archive_mode: 'on', archive_timeout: '5s' },
+              },
+            },
+          },
+          initdb: [{ encoding: 'UTF8' }, { locale: 'C' }, 'data-checksums'],
+        },
+        postgresql: {
+          listen: `127.0.0.1:${port}`,
+          connect_address: `127.0.0.1:${line.port}`,
+          data_dir: data,
+          bin_dir: '/usr/lib/postgresql/15/bin',
+          pgpass: path.join(nodeFolder, 'pgpass'),
+          basebackup: [{ checkpoint: 'fast' }],
+          remove_data_directory_on_rewind_failure: true,
+          remove_data_directory_on_diverged_timelines: true,
+          authentication: { superuser: { username: 'postgres' }, replication: { username: 'replicator' }, rewind: { username: 'rewinder' } },
+          pg_hba: ['local all all trust', 'host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
+          parameters: { unix_socket_directories: sockets, archive_command: `${backup.join(' ')} archive-push %p` },
+        },
+      };
+      const file = own(`${name}.yml`, JSON.stringify(settings));
+      nodes.push({
+        port,
+        restPort,
+        node: {
+          ...{ name, folder: nodeFolder, data, url, line },
+          start: () => void launch(nodeFolder, 'patroni', ['patroni', file]),
+          kill: () => killIn(nodeFolder),
+          killPostgres: () => killIn(data),
+          freeze: () => signalIn(nodeFolder, 'SIGSTOP'),
+          pgbackrest: (...words) => run(folder, [...backup, `--pg1-port=${port}`, `--pg1-socket-path=${sockets}`, ...words]),
+          thaw: () => signalIn(nodeFolder, 'SIGCONT'),
+        },
+      });
+    }
+
+    const haproxy = own(
+      'haproxy.cfg',
+      [
+        ...['global', '  maxconn 1000', 'defaults', '  mode tcp', '  timeout connect 2s', '  timeout check 2s'],
+        ...['  timeout client 1h', '  timeout server 1h', 'listen primary', `  bind 127.0.0.1:${haproxyPort}`],
+        ...['  option httpchk OPTIONS /primary', '  http-check expect status 200'],
+        '  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions',
+        ...nodes.map(({ node, port, restPort }) => `  server ${node.name} 127.0.0.1:${port} check port ${restPort}`),
+        '',
+      ].join('\n'),
+    );
+    const users = own('users.txt', '"postgres" ""\n"gateway" ""\n');
+    const bouncer = own(
+      'pgbouncer.ini',
+      [
+        ...['[databases]', `gateway = host=127.0.0.1 port=${haproxyPort} dbname=gateway`, '[pgbouncer]'],
+        ...['listen_addr = 127.0.0.1', `listen_port = ${bouncerPort}`, 'unix_socket_dir =', 'auth_type = trust', `auth_file = ${users}`],
+        ...['pool_mode = session', 'max_client_conn = 300', 'default_pool_size = 100', 'server_reset_query = DISCARD ALL'],
+        // After a server that could not be reached, the next try comes after this; the default is 15 s.
+        ...['server_login_retry = 1', 'server_connect_timeout = 3', 'query_wait_timeout = 5', 'ignore_startup_parameters = extra_float_digits'],
+        '',
+      ].join('\n'),
+    );
+    launch(own('haproxy'), 'haproxy', ['haproxy', '-db', '-f', haproxy]);
+    launch(own('pgbouncer'), 'pgbouncer', ['pgbouncer', bouncer]);
+
+    await eventually(() => fetch(`${etcdUrl}/health`).then(({ status }) => status, () => 0), (status) => status === 200);
+    const members = async () => {
+      for (const { restPort } of nodes) {
+        const reply = await fetch(`http://127.0.0.1:${restPort}/cluster`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
+        if (reply?.ok === true) return Members.parse(await reply.json()).members;
+      }
+      return [];
+    };
+    const primary = async (): Promise<Node> => {
+      for (const { node } of nodes) if (await takesWrites(node.url)) return node;
+      throw new Error('no server takes writes');
+    };
+    const untilWhole = async (): Promise<void> =>
+      void (await eventually(members, (all) => {
+        const leader = all.find(({ role, state }) => role === 'leader' && state === 'running');
+        const followers = all.filter(({ role, state, timeline }) => role !== 'leader' && state === 'running' && timeline === leader?.timeline);
+        return leader !== undefined && followers.length === 2 && (synchronous === 'off' || followers.some(({ role }) => role === 'sync_standby'));
+      }));
+
+    const [first] = nodes;
+    if (!first) throw new Error('a cluster has nodes');
+    first.node.start();
+    await eventually(() => takesWrites(first.node.url.replace(/gateway$/, 'postgres')), Boolean);
+    await administer(first.node.url.replace(/gateway$/, 'postgres'), 'create role gateway login', 'create database gateway owner gateway');
+    for (const { node } of nodes.slice(1)) node.start();
+    await untilWhole();
+    await first.node.pgbackrest('stanza-create');
+
+    return {
+      url: `postgres://gateway@127.0.0.1:${bouncerPort}/gateway`,
+      folder,
+      nodes: nodes.map(({ node }) => node),
+      primary,
+      async switchover() {
+        const leader = await primary();
+        const { restPort } = nodes.find(({ node }) => node === leader) ?? first;
+        const body = JSON.stringify({ leader: leader.name });
+        const reply = await fetch(`http://127.0.0.1:${restPort}/switchover`, { method: 'POST', body });
+        if (!reply.ok) throw new Error(`no switchover: ${await reply.text()}`);
+        return leader;
+      },
+      async untilPromoted(old) {
+        const others = nodes.filter(({ node }) => node !== old);
+        for (;;) {
+          for (const { node } of others) if (await takesWrites(node.url)) return node;
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      },
+      untilWhole,
+      etcd: {
+        kill: () => killIn(etcdFolder),
+        start: startEtcd,
+        async forget() {
+          await killIn(etcdFolder);
+          rmSync(path.join(etcdFolder, 'data'), { recursive: true });
+          startEtcd();
+          await eventually(() => fetch(`${etcdUrl}/health`).then(({ status }) => status, () => 0), (status) => status === 200);
+        },
+      },
+      stop,
+    };
+  } catch (error) {
+    if (process.env['HA_KEEP'] === undefined) await stop();
+    throw error;
+  }
+}
+
+const idOf = (which: '-u' | '-g'): number => Number(execFileSync('id', [which, ACCOUNT], { encoding: 'utf8' }));
+
+async function takesWrites(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 1_000, query_timeout: 1_000 });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    return rows[0]?.standby === false;
+  } catch {
+    return false;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+export async function administer(url: string, ...statements: readonly string[]): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
