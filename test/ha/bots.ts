@@ -39,7 +39,11 @@ export async function createBots(urls: readonly string[], traders: readonly Stag
   let timer: NodeJS.Timeout | null = null;
 
   async function send(at: number): Promise<void> {
-    const [trader, agent, url] = [traders[at % traders.length], agents[at % agents.length], urls[Math.floor(at / traders.length) % urls.length]];
+    const [trader, agent, url] = [
+      traders[at % traders.length],
+      agents[at % agents.length],
+      urls[Math.floor(at / traders.length) % urls.length],
+    ];
     if (trader === undefined || agent === undefined || url === undefined) throw new Error('there are no bots');
     const price = LOWEST_PRICE + Math.floor(at / traders.length);
     const cloid = `0x${randomBytes(16).toString('hex')}`;
@@ -81,7 +85,8 @@ export async function createBots(urls: readonly string[], traders: readonly Stag
 async function approve(url: string, { privateKey }: StageTrader): Promise<Wallet> {
   const agent = new Wallet(Wallet.createRandom().privateKey);
   await eventually(
-    async () => (await postExchange(url, CHAIN, await approveAgent(new Wallet(privateKey), agent.address, null, { network: 'Testnet' }))).body,
+    async () =>
+      (await postExchange(url, CHAIN, await approveAgent(new Wallet(privateKey), agent.address, null, { network: 'Testnet' }))).body,
     (body) => (body as { status?: string }).status === 'ok',
   );
   return agent;

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type ChildProcess } from 'node:child_process';
 import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { makeDataFolder } from '../harness/database/temporary-folder.js';
 import { eventually } from '../harness/time/eventually.js';
 import { openLine, type Line } from './line.js';
-import { ACCOUNT, freePorts, guardFolder, killIn, launch, run, signalIn } from './processes.js';
+import { ACCOUNT, freePorts, guardFolder, killIn, launch, processesIn, run, signalIn } from './processes.js';
 
 /** A machine with PostgreSQL and its Patroni. */
 export interface Node {
@@ -18,6 +18,8 @@ export interface Node {
   /** The other servers copy from here. */
   readonly line: Line;
   start(): void;
+  /** As an operator does it: Patroni stops PostgreSQL. */
+  stop(): Promise<void>;
   /** SIGKILL for PostgreSQL and Patroni: the machine is gone. */
   kill(): Promise<void>;
   /** SIGKILL for PostgreSQL alone. */
@@ -35,12 +37,14 @@ export interface PostgresCluster {
   readonly folder: string;
   readonly nodes: readonly Node[];
   primary(): Promise<Node>;
-  switchover(): Promise<Node>;
-  /** The first other server that takes writes. */
-  untilPromoted(old: Node): Promise<Node>;
+  switchover(old: Node): Promise<void>;
+  /** The first server other than this one that takes writes. */
+  untilPromoted(old: Node | null): Promise<Node>;
+  /** Stops everything, puts the newest backup back on that server as of a moment, and builds the cluster anew from it. */
+  restore(on: Node, target: string): Promise<void>;
   /** One primary, and two that follow it. */
   untilWhole(): Promise<void>;
-  readonly etcd: { kill(): Promise<void>; start(): void; forget(): Promise<void> };
+  readonly etcd: { kill(): Promise<void>; start(): void };
   stop(): Promise<void>;
 }
 
@@ -142,18 +146,30 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
           basebackup: [{ checkpoint: 'fast' }],
           remove_data_directory_on_rewind_failure: true,
           remove_data_directory_on_diverged_timelines: true,
-          authentication: { superuser: { username: 'postgres' }, replication: { username: 'replicator' }, rewind: { username: 'rewinder' } },
+          authentication: {
+            superuser: { username: 'postgres' },
+            replication: { username: 'replicator' },
+            rewind: { username: 'rewinder' },
+          },
           pg_hba: ['local all all trust', 'host all all 127.0.0.1/32 trust', 'host replication all 127.0.0.1/32 trust'],
           parameters: { unix_socket_directories: sockets, archive_command: `${backup.join(' ')} archive-push %p` },
         },
       };
+      let patroni: ChildProcess | null = null;
       const file = own(`${name}.yml`, JSON.stringify(settings));
       nodes.push({
         port,
         restPort,
         node: {
           ...{ name, folder: nodeFolder, data, url, line },
-          start: () => void launch(nodeFolder, 'patroni', ['patroni', file]),
+          start: () => void (patroni = launch(nodeFolder, 'patroni', ['patroni', file])),
+          async stop() {
+            patroni?.kill('SIGTERM');
+            await eventually(
+              () => processesIn(nodeFolder),
+              ({ length }) => length === 0,
+            );
+          },
           kill: () => killIn(nodeFolder),
           killPostgres: () => killIn(data),
           freeze: () => signalIn(nodeFolder, 'SIGSTOP'),
@@ -182,14 +198,28 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
         ...['listen_addr = 127.0.0.1', `listen_port = ${bouncerPort}`, 'unix_socket_dir =', 'auth_type = trust', `auth_file = ${users}`],
         ...['pool_mode = session', 'max_client_conn = 300', 'default_pool_size = 100', 'server_reset_query = DISCARD ALL'],
         // After a server that could not be reached, the next try comes after this; the default is 15 s.
-        ...['server_login_retry = 1', 'server_connect_timeout = 3', 'query_wait_timeout = 5', 'ignore_startup_parameters = extra_float_digits'],
+        ...[
+          'server_login_retry = 1',
+          'server_connect_timeout = 3',
+          'query_wait_timeout = 5',
+          'ignore_startup_parameters = extra_float_digits',
+        ],
         '',
       ].join('\n'),
     );
     launch(own('haproxy'), 'haproxy', ['haproxy', '-db', '-f', haproxy]);
     launch(own('pgbouncer'), 'pgbouncer', ['pgbouncer', bouncer]);
 
-    await eventually(() => fetch(`${etcdUrl}/health`).then(({ status }) => status, () => 0), (status) => status === 200);
+    const untilEtcd = (): Promise<unknown> =>
+      eventually(
+        () =>
+          fetch(`${etcdUrl}/health`).then(
+            ({ status }) => status,
+            () => 0,
+          ),
+        (status) => status === 200,
+      );
+    await untilEtcd();
     const members = async () => {
       for (const { restPort } of nodes) {
         const reply = await fetch(`http://127.0.0.1:${restPort}/cluster`, { signal: AbortSignal.timeout(2_000) }).catch(() => null);
@@ -204,10 +234,21 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
     const untilWhole = async (): Promise<void> =>
       void (await eventually(members, (all) => {
         const leader = all.find(({ role, state }) => role === 'leader' && state === 'running');
-        const followers = all.filter(({ role, state, timeline }) => role !== 'leader' && state === 'running' && timeline === leader?.timeline);
-        return leader !== undefined && followers.length === 2 && (synchronous === 'off' || followers.some(({ role }) => role === 'sync_standby'));
+        const followers = all.filter(
+          ({ role, state, timeline }) => role !== 'leader' && state === 'running' && timeline === leader?.timeline,
+        );
+        return (
+          leader !== undefined && followers.length === 2 && (synchronous === 'off' || followers.some(({ role }) => role === 'sync_standby'))
+        );
       }));
 
+    /** A new cluster begins where etcd knows of none. */
+    const forget = async (): Promise<void> => {
+      await killIn(etcdFolder);
+      rmSync(path.join(etcdFolder, 'data'), { recursive: true });
+      startEtcd();
+      await untilEtcd();
+    };
     const [first] = nodes;
     if (!first) throw new Error('a cluster has nodes');
     first.node.start();
@@ -222,13 +263,11 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
       folder,
       nodes: nodes.map(({ node }) => node),
       primary,
-      async switchover() {
-        const leader = await primary();
+      async switchover(leader) {
         const { restPort } = nodes.find(({ node }) => node === leader) ?? first;
         const body = JSON.stringify({ leader: leader.name });
         const reply = await fetch(`http://127.0.0.1:${restPort}/switchover`, { method: 'POST', body });
         if (!reply.ok) throw new Error(`no switchover: ${await reply.text()}`);
-        return leader;
       },
       async untilPromoted(old) {
         const others = nodes.filter(({ node }) => node !== old);
@@ -237,16 +276,39 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
           await new Promise((resolve) => setTimeout(resolve, 20));
         }
       },
+      async restore(on, target) {
+        for (const { node } of nodes) await node.stop();
+        rmSync(on.data, { recursive: true });
+        await on.pgbackrest('restore', '--type=time', `--target=${target}`, '--target-action=promote');
+        // PostgreSQL alone until it has been restored: Patroni would start it as a standby.
+        await run(on.folder, [
+          'pg_ctl',
+          'start',
+          '-w',
+          '-t',
+          '120',
+          '-D',
+          on.data,
+          '-l',
+          `${on.folder}/restore.log`,
+          '-o',
+          '-c listen_addresses=',
+        ]);
+        await eventually(async () => (await run(on.folder, ['pg_controldata', on.data])).includes('in production'), Boolean);
+        await run(on.folder, ['pg_ctl', 'stop', '-w', '-m', 'fast', '-D', on.data]);
+        await forget();
+        on.start();
+        await eventually(() => takesWrites(on.url), Boolean);
+        for (const { node } of nodes)
+          if (node !== on) {
+            rmSync(node.data, { recursive: true });
+            node.start();
+          }
+      },
       untilWhole,
       etcd: {
         kill: () => killIn(etcdFolder),
         start: startEtcd,
-        async forget() {
-          await killIn(etcdFolder);
-          rmSync(path.join(etcdFolder, 'data'), { recursive: true });
-          startEtcd();
-          await eventually(() => fetch(`${etcdUrl}/health`).then(({ status }) => status, () => 0), (status) => status === 200);
-        },
       },
       stop,
     };

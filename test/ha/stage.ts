@@ -32,12 +32,12 @@ export interface GatewayUnderTest {
 const Alerts = z.object({ open: z.array(z.object({ kind: z.string(), message: z.string() })) });
 export type Alert = z.output<typeof Alerts>['open'][number];
 
-const TOKEN = 'the token of the operator';
+const TOKEN = 'the-token-of-the-operator';
 const PRODUCTION = ['--max-semi-space-size=64', '--enable-source-maps', 'dist/app/cli.js', 'start'] as const;
 const BOTS = 4;
 
 export async function startStage(settings: ClusterSettings): Promise<Stage> {
-  const venue = start('../bench/relayer-venue.ts', []);
+  const venue = start('./relayer-venue.ts', []);
   const running: SandboxProcess[] = [];
   let cluster: PostgresCluster | null = null;
   const stop = async (): Promise<void> => {
@@ -142,5 +142,3 @@ export function watchSigning({ chain, relayer }: Pick<Stage, 'chain' | 'relayer'
     },
   };
 }
-
-

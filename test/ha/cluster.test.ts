@@ -1,0 +1,168 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { eventually } from '../harness/time/eventually.js';
+import type { Bots } from './bots.js';
+import { tableOf, type Figures } from './figures.js';
+import { judge, purseOf, type Verdict } from './judge.js';
+import { missing } from './programs.js';
+import { SCENARIOS, type Event, type Scenario } from './scenarios.js';
+import { startStage, watchSigning, type Stage } from './stage.js';
+
+/**
+ * Two gateways on a cluster of PostgreSQL servers that loses servers, commits or its memory while bots trade. Judged by the chain. `HA_REPEATS`
+ * runs each scenario so often.
+ */
+
+const KEPT = path.resolve(import.meta.dirname, '../../artefacts/ha');
+const REPEATS = Number(process.env['HA_REPEATS'] ?? 1);
+const FIRST_ORDER_MS = 15_000;
+const SIGNING_PAUSE_MS = 5_000;
+/** A loss of commits closes the facade for 60 s. */
+const AGAIN_MS = 240_000;
+const rows: Figures[] = [];
+
+const live = missing.length === 0 ? describe : describe.skip;
+if (missing.length > 0) it(`is skipped, because these packages are missing: ${missing.join(', ')}`, () => undefined);
+
+/** What an order that nothing explains is looked up in. */
+function keep(name: string, text: string): void {
+  mkdirSync(KEPT, { recursive: true });
+  writeFileSync(path.join(KEPT, name), text);
+}
+
+afterAll(() => {
+  if (rows.length > 0) process.stdout.write(`\n${tableOf(rows)}\n`);
+});
+
+live.each(SCENARIOS)('$name', (scenario) => {
+  let stage: Stage | undefined;
+  beforeAll(async () => {
+    stage = await startStage(scenario.settings);
+  }, 240_000);
+  afterAll(async () => {
+    stage?.gateways.forEach(({ process: { output } }, at) => keep(`${scenario.name}, gateway ${at + 1}.log`, output()));
+    await stage?.stop();
+  });
+
+  it.each(Array.from({ length: REPEATS }, (_, at) => at + 1))(
+    'run %i: no order is doubled, none is unexplained',
+    async (run) => {
+      if (stage === undefined) throw new Error('there is no stage');
+      const before = await stage.gateways[0]?.alerts();
+      const bots = await stage.newBots();
+      const { figures, verdict, event, signing } = await runScenario(stage, scenario, bots, new Set(before?.map(({ message }) => message)));
+      rows.push(figures);
+      const moments = { event, signing, sent: bots.sent };
+      keep(
+        `${scenario.name}, run ${run}.json`,
+        JSON.stringify(moments, (name, value: unknown) => (name === 'old' ? undefined : value), 1),
+      );
+      process.stdout.write(`${JSON.stringify(figures)}\n`);
+      const unexplained = scenario.loses ? [] : verdict.lost;
+      expect({ doubled: verdict.doubled, unexplained, strange: verdict.strange }).toEqual({ doubled: [], unexplained: [], strange: 0 });
+      expect(figures.alarm.includes('commits-lost')).toBe(scenario.loses);
+      if (!scenario.loses) expect(figures.signs).toBeLessThan(FIRST_ORDER_MS);
+      if (scenario.name === 'switchover') expect(figures.alarm).toBe('');
+      if (scenario.name === 'switchover') expect(figures.signs).toBeLessThan(SIGNING_PAUSE_MS);
+    },
+    600_000,
+  );
+});
+
+async function runScenario(
+  stage: Stage,
+  scenario: Scenario,
+  bots: Bots,
+  known: ReadonlySet<string>,
+): Promise<{ readonly figures: Figures; readonly verdict: Verdict; readonly event: Event; readonly signing: readonly number[] }> {
+  const purse = await purseOf(stage);
+  const signing = watchSigning(stage);
+  const alarms = watchAlarms(stage, known);
+  try {
+    bots.start();
+    await eventually(
+      () => bots.sent.filter(({ outcome }) => outcome === 'resting').length,
+      (count) => count > 20,
+    );
+    const event = await scenario.act(stage.cluster);
+    const again = await untilAnswered(bots, event);
+    await scenario.afterwards?.(stage.cluster, event);
+    await sleep(3_000);
+    await bots.stop();
+    await stage.cluster.untilWhole();
+    const verdict = await judge(stage, bots, purse);
+    const figures = figuresOf({ scenario, event, again, verdict, times: signing.times, alarms: await alarms.stop() });
+    return { verdict, figures, event, signing: signing.times };
+  } finally {
+    await Promise.all([bots.stop(), signing.stop(), alarms.stop()]);
+  }
+}
+
+/** When an order that was sent after the event was answered as standing. */
+async function untilAnswered(bots: Bots, { takesWritesAt }: Event): Promise<number> {
+  const end = Date.now() + AGAIN_MS;
+  while (Date.now() < end) {
+    const [first] = bots.sent.filter(({ sentAt, outcome }) => sentAt >= takesWritesAt && outcome === 'resting').sort(byAnswer);
+    if (first !== undefined) return first.answeredAt;
+    await sleep(50);
+  }
+  throw new Error(
+    `no order was answered as standing; the last answers: ${bots.sent
+      .slice(-30)
+      .map(({ answer }) => answer)
+      .join('\n')}`,
+  );
+}
+
+const byAnswer = (a: { readonly answeredAt: number }, b: { readonly answeredAt: number }): number => a.answeredAt - b.answeredAt;
+
+interface AlarmWatch {
+  stop(): Promise<readonly string[]>;
+}
+
+/** Kinds of alerts that were opened meanwhile. */
+function watchAlarms({ gateways }: Stage, known: ReadonlySet<string>): AlarmWatch {
+  const kinds = new Set<string>();
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      for (const gateway of gateways)
+        for (const { kind, message } of await gateway.alerts().catch(() => [])) if (!known.has(message)) kinds.add(kind);
+      await sleep(500);
+    }
+  })();
+  return {
+    async stop() {
+      isOver = true;
+      await watching;
+      return [...kinds].sort();
+    },
+  };
+}
+
+function figuresOf(found: {
+  readonly scenario: Scenario;
+  readonly event: Event;
+  readonly again: number;
+  readonly verdict: Verdict;
+  readonly times: readonly number[];
+  readonly alarms: readonly string[];
+}): Figures {
+  const { scenario, event, again, verdict, times, alarms } = found;
+  const { at, takesWritesAt } = event;
+  const signed = times.find((time) => time >= takesWritesAt) ?? Number.POSITIVE_INFINITY;
+  const around = times.filter((time) => time <= signed);
+  return {
+    scenario: scenario.name,
+    ...{ sent: verdict.sent, resting: verdict.resting, refused: verdict.refused, unknown: verdict.unknown },
+    ...{ lost: verdict.lost.length, doubled: verdict.doubled.length, alarm: alarms.join(' ') },
+    unexplained: (scenario.loses ? 0 : verdict.lost.length) + verdict.strange,
+    contradicted: verdict.contradicted.length,
+    writes: takesWritesAt - at,
+    signs: signed - takesWritesAt,
+    answers: again - takesWritesAt,
+    total: signed - at,
+    pause: Math.max(0, ...around.slice(1).map((time, index) => time - (around[index] ?? time))),
+  };
+}

@@ -1,0 +1,86 @@
+import { createPublicClient, http } from 'viem';
+import { openDatabase } from '../../core/adapters/postgres/open-database.js';
+import { systemClock } from '../../core/adapters/system/clock.js';
+import { scanBlocks } from '../../bench/relayer-chain.js';
+import { CHAIN } from '../../bench/relayer-stage.js';
+import { createRecordedLog } from '../harness/checks/recorded-log.js';
+import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
+import { eventually } from '../harness/time/eventually.js';
+import type { Bots, SentOrder } from './bots.js';
+import type { Stage } from './stage.js';
+
+export interface Verdict {
+  readonly sent: number;
+  /** Answered as standing. */
+  readonly resting: number;
+  readonly refused: number;
+  readonly unknown: number;
+  /** Answered as standing, and not on chain. */
+  readonly lost: readonly SentOrder[];
+  /** Orders with more than one trade on chain. */
+  readonly doubled: readonly SentOrder[];
+  /** Answered as refused, and on chain. */
+  readonly contradicted: readonly SentOrder[];
+  /** Transactions of the wallet that hold no order of the bots. */
+  readonly strange: number;
+}
+
+export const purseOf = ({ rpcUrl, relayer }: Stage): Promise<Purse> =>
+  openPurse(createPublicClient({ transport: http(rpcUrl, { timeout: 60_000, batch: true }), cacheTime: 0 }), relayer);
+
+/** Holds what the bots sent and were answered against the chain, and the gateway's books and lists against it as well. */
+export async function judge(stage: Stage, bots: Bots, purse: Purse): Promise<Verdict> {
+  await expectBooks(stage, purse);
+  const { orders } = await scanBlocks(stage.chain, stage.relayer, Number(purse.block) + 1);
+  const trades = new Map<string, number>();
+  const keyOf = (trader: string, price: number): string => `${trader} ${price}`;
+  for (const { trader, price } of orders) {
+    const key = keyOf(trader, Math.round(price * stage.spread));
+    trades.set(key, (trades.get(key) ?? 0) + 1);
+  }
+  const known = new Set(bots.sent.map(({ trader, price }) => keyOf(trader, price)));
+  const onChain = ({ trader, price }: SentOrder): number => trades.get(keyOf(trader, price)) ?? 0;
+  await expectLists(stage, bots, onChain);
+  const of = (outcome: SentOrder['outcome']): readonly SentOrder[] => bots.sent.filter((each) => each.outcome === outcome);
+  return {
+    sent: bots.sent.length,
+    resting: of('resting').length,
+    refused: of('refused').length,
+    unknown: of('unknown').length,
+    lost: of('resting').filter((each) => onChain(each) === 0),
+    doubled: bots.sent.filter((each) => onChain(each) > 1),
+    contradicted: of('refused').filter((each) => onChain(each) > 0),
+    strange: [...trades].filter(([key]) => !known.has(key)).length,
+  };
+}
+
+/** Each nonce once, each transaction the only one of its job, and the ledger equal to the wallet's balance. */
+async function expectBooks({ cluster, relayer }: Stage, purse: Purse): Promise<void> {
+  const store = await openDatabase({ kind: 'server', url: cluster.url, clock: systemClock, log: createRecordedLog() });
+  try {
+    await expectRelayInvariants(purse, { slug: CHAIN, store: store.relay });
+  } finally {
+    await store.close();
+  }
+}
+
+/** What each gateway shows as open orders of the bots is what stands on chain. */
+async function expectLists({ gateways }: Stage, bots: Bots, onChain: (order: SentOrder) => number): Promise<void> {
+  for (const trader of new Set(bots.sent.map((each) => each.trader))) {
+    const standing = bots.sent.filter((each) => each.trader === trader && onChain(each) > 0).map(({ price }) => price);
+    for (const { url } of gateways)
+      await eventually(
+        async () => {
+          const body = JSON.stringify({ type: 'openOrders', user: trader });
+          const reply = await fetch(`${url}/hl/${CHAIN}/info`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
+          const listed = (await reply.json()) as readonly { readonly limitPx: string }[];
+          const prices = reply.ok ? listed.map(({ limitPx }) => Number(limitPx)).sort((a, b) => a - b) : [];
+          return {
+            missing: standing.filter((price) => !prices.includes(price)),
+            more: prices.filter((price) => !standing.includes(price)),
+          };
+        },
+        ({ missing, more }) => missing.length === 0 && more.length === 0,
+      );
+  }
+}
