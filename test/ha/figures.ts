@@ -22,11 +22,13 @@ export interface Figures {
   readonly total: number;
   /** The longest time without a new transaction of the wallet. */
   readonly pause: number;
+  /** Processes that wanted to run, for each processor. */
+  readonly load: number;
 }
 
 const COLUMNS = [
   ...(['scenario', 'sent', 'resting', 'refused', 'unknown', 'lost', 'doubled', 'unexplained', 'contradicted', 'alarm'] as const),
-  ...(['writes', 'signs', 'answers', 'total', 'pause'] as const),
+  ...(['writes', 'signs', 'answers', 'total', 'pause', 'load'] as const),
 ];
 
 const cellOf = (value: string | number, column: string): string => {

@@ -58,6 +58,11 @@ export async function judge(stage: Stage, bots: Bots, purse: Purse): Promise<Ver
 async function expectBooks({ cluster, relayer }: Stage, purse: Purse): Promise<void> {
   const store = await openDatabase({ kind: 'server', url: cluster.url, clock: systemClock, log: createRecordedLog() });
   try {
+    // Like any gateway that starts, it begins by asking whether commits were lost.
+    await eventually(
+      () => store.continuity.doubt(),
+      (doubt) => doubt === null,
+    );
     await expectRelayInvariants(purse, { slug: CHAIN, store: store.relay });
   } finally {
     await store.close();
