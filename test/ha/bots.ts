@@ -29,7 +29,7 @@ export interface Bots {
 }
 
 const LOWEST_PRICE = 30_000;
-const PER_SECOND = 8;
+const PER_SECOND = 4;
 const PATIENCE_MS = 30_000;
 
 export async function createBots(urls: readonly string[], traders: readonly StageTrader[]): Promise<Bots> {

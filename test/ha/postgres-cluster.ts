@@ -2,7 +2,9 @@ import { execFileSync, type ChildProcess } from 'node:child_process';
 import { chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
+import { parse } from 'yaml';
 import { z } from 'zod';
+import { readText } from '../docker/read-dockerfile.js';
 import { makeDataFolder } from '../harness/database/temporary-folder.js';
 import { eventually } from '../harness/time/eventually.js';
 import { openLine, type Line } from './line.js';
@@ -54,8 +56,10 @@ export interface ClusterSettings {
   readonly diskMib?: number;
 }
 
-/** What docs/high-availability.md advises. */
-const TIMES = { ttl: 20, loop_wait: 2, retry_timeout: 5, primary_start_timeout: 0 };
+/** What operators are given. */
+const { ttl, loop_wait, retry_timeout, primary_start_timeout } = z
+  .object({ ttl: z.number(), loop_wait: z.number(), retry_timeout: z.number(), primary_start_timeout: z.number() })
+  .parse((parse(readText('docker/ha/patroni.yaml')) as { bootstrap: { dcs: unknown } }).bootstrap.dcs);
 const SCOPE = 'ha';
 
 const Members = z.object({
@@ -121,7 +125,7 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
         etcd3: { host: `127.0.0.1:${etcdPort}` },
         bootstrap: {
           dcs: {
-            ...TIMES,
+            ...{ ttl, loop_wait, retry_timeout, primary_start_timeout },
             maximum_lag_on_failover: 1_073_741_824,
             synchronous_mode: synchronous !== 'off',
             synchronous_mode_strict: synchronous === 'strict',
@@ -179,33 +183,23 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
       });
     }
 
+    // As operators are given it, but for the addresses.
     const haproxy = own(
       'haproxy.cfg',
-      [
-        ...['global', '  maxconn 1000', 'defaults', '  mode tcp', '  timeout connect 2s', '  timeout check 2s'],
-        ...['  timeout client 1h', '  timeout server 1h', 'listen primary', `  bind 127.0.0.1:${haproxyPort}`],
-        ...['  option httpchk OPTIONS /primary', '  http-check expect status 200'],
-        '  default-server inter 1s fall 2 rise 1 on-marked-down shutdown-sessions',
-        ...nodes.map(({ node, port, restPort }) => `  server ${node.name} 127.0.0.1:${port} check port ${restPort}`),
-        '',
-      ].join('\n'),
+      readText('docker/ha/haproxy.cfg')
+        .replace('bind :5432', `bind 127.0.0.1:${haproxyPort}`)
+        .replace(/^ {2}server .*\n/gm, '')
+        .concat(nodes.map(({ node, port, restPort }) => `  server ${node.name} 127.0.0.1:${port} check port ${restPort}\n`).join('')),
     );
     const users = own('users.txt', '"postgres" ""\n"gateway" ""\n');
     const bouncer = own(
       'pgbouncer.ini',
-      [
-        ...['[databases]', `gateway = host=127.0.0.1 port=${haproxyPort} dbname=gateway`, '[pgbouncer]'],
-        ...['listen_addr = 127.0.0.1', `listen_port = ${bouncerPort}`, 'unix_socket_dir =', 'auth_type = trust', `auth_file = ${users}`],
-        ...['pool_mode = session', 'max_client_conn = 300', 'default_pool_size = 100', 'server_reset_query = DISCARD ALL'],
-        // After a server that could not be reached, the next try comes after this; the default is 15 s.
-        ...[
-          'server_login_retry = 1',
-          'server_connect_timeout = 3',
-          'query_wait_timeout = 5',
-          'ignore_startup_parameters = extra_float_digits',
-        ],
-        '',
-      ].join('\n'),
+      readText('docker/ha/pgbouncer.ini')
+        .replace('host=database-primary port=5432', `host=127.0.0.1 port=${haproxyPort}`)
+        .replace('listen_addr = 0.0.0.0', 'listen_addr = 127.0.0.1')
+        .replace('listen_port = 5432', `listen_port = ${bouncerPort}`)
+        .replace('scram-sha-256', 'trust')
+        .replace('/tmp/users.txt', users),
     );
     launch(own('haproxy'), 'haproxy', ['haproxy', '-db', '-f', haproxy]);
     launch(own('pgbouncer'), 'pgbouncer', ['pgbouncer', bouncer]);
