@@ -54,11 +54,10 @@ live.each(SCENARIOS)('$name', (scenario) => {
       if (stage === undefined) throw new Error('there is no stage');
       const before = await stage.gateways[0]?.alerts();
       const bots = await stage.newBots();
-      const known = new Set(before?.map(({ message }) => message));
       const opened = new Set(before?.map(({ message }) => message));
       const { figures, verdict } = await runScenario(stage, { scenario, run, bots, known: opened });
       rows.push(figures);
-      process.stdout.write(`${JSON.stringify(figures)}\n`);
+      process.stdout.write(`${JSON.stringify({ run, ...figures })}\n`);
       const unexplained = scenario.loses ? [] : verdict.lost;
       expect({ doubled: verdict.doubled, unexplained, strange: verdict.strange }).toEqual({ doubled: [], unexplained: [], strange: 0 });
       expect(figures.alarm.includes('commits-lost')).toBe(scenario.loses);
@@ -140,9 +139,9 @@ interface AlarmWatch {
 /** Kinds of alerts that were opened meanwhile. */
 function watchAlarms({ gateways }: Stage, known: ReadonlySet<string>): AlarmWatch {
   const kinds = new Set<string>();
-  let isOver = false;
+  const over = new AbortController();
   const watching = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       for (const gateway of gateways)
         for (const { kind, message } of await gateway.alerts().catch(() => [])) if (!known.has(message)) kinds.add(kind);
       await sleep(500);
@@ -150,7 +149,7 @@ function watchAlarms({ gateways }: Stage, known: ReadonlySet<string>): AlarmWatc
   })();
   return {
     async stop() {
-      isOver = true;
+      over.abort();
       await watching;
       return [...kinds].sort();
     },

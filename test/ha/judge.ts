@@ -55,7 +55,7 @@ export async function judge(stage: Stage, bots: Bots, purse: Purse): Promise<Ver
 }
 
 /** Each nonce once, each transaction the only one of its job, and the ledger equal to the wallet's balance. */
-async function expectBooks({ cluster, relayer }: Stage, purse: Purse): Promise<void> {
+async function expectBooks({ cluster }: Stage, purse: Purse): Promise<void> {
   const store = await openDatabase({ kind: 'server', url: cluster.url, clock: systemClock, log: createRecordedLog() });
   try {
     // Like any gateway that starts, it begins by asking whether commits were lost.

@@ -247,9 +247,10 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
     if (!first) throw new Error('a cluster has nodes');
     first.node.start();
     await eventually(() => takesWrites(first.node.url.replace(/gateway$/, 'postgres')), Boolean);
-    await administer(first.node.url.replace(/gateway$/, 'postgres'), 'create role gateway login', 'create database gateway owner gateway');
     for (const { node } of nodes.slice(1)) node.start();
+    // A commit waits for a standby that is strictly synchronous.
     await untilWhole();
+    await administer(first.node.url.replace(/gateway$/, 'postgres'), 'create role gateway login', 'create database gateway owner gateway');
     await first.node.pgbackrest('stanza-create');
 
     return {

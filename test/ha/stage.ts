@@ -1,7 +1,7 @@
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts';
 import { z } from 'zod';
 import { createNode, scanBlocks, type Node as ChainNode } from '../../bench/relayer-chain.js';
-import { ask, CHAIN, leave, settingsOf, start, type StageTrader } from '../../bench/relayer-stage.js';
+import { ask, leave, settingsOf, start, type StageTrader } from '../../bench/relayer-stage.js';
 import type { VenueUrls } from '../../bench/relayer-venue.js';
 import type { Address } from '../../core/types.js';
 import { basics, startProcess, type SandboxProcess } from '../harness/process/sandbox-process.js';
@@ -67,7 +67,10 @@ export async function startStage(settings: ClusterSettings): Promise<Stage> {
       running.push(each);
       const [, url = ''] = await each.until(/"url":"(http:[^"]+)"/);
       const gateway = gatewayAt(url, each);
-      await eventually(gateway.ready, ({ status }) => status === 200);
+      await eventually(
+        () => gateway.ready(),
+        ({ status }) => status === 200,
+      );
       gateways.push(gateway);
     }
     const chain = createNode(urls.rpcUrl);
@@ -124,10 +127,10 @@ export interface SigningWatch {
 
 export function watchSigning({ chain, relayer }: Pick<Stage, 'chain' | 'relayer'>): SigningWatch {
   const times: number[] = [];
-  let isOver = false;
+  const over = new AbortController();
   const watching = (async () => {
     let last: number | null = null;
-    while (!isOver) {
+    while (!over.signal.aborted) {
       const count = Number(await chain.ask<string>('eth_getTransactionCount', [relayer, 'pending']));
       if (last !== null && count > last) times.push(Date.now());
       last = count;
@@ -137,7 +140,7 @@ export function watchSigning({ chain, relayer }: Pick<Stage, 'chain' | 'relayer'
   return {
     times,
     async stop() {
-      isOver = true;
+      over.abort();
       await watching;
     },
   };
