@@ -99,6 +99,10 @@ async function runScenario(stage: Stage, { scenario, run, bots, known }: Run): P
     await stage.cluster.untilWhole();
     const verdict = await judge(stage, bots, purse);
     return { verdict, figures: figuresOf({ scenario, event, again, verdict, times: signing.times, alarms: await alarms.stop() }) };
+  } catch (error) {
+    // The report comes after the last scenario.
+    process.stdout.write(`${scenario.name}, run ${run}: ${String(error)}\n`);
+    throw error;
   } finally {
     await Promise.all([bots.stop(), signing.stop(), alarms.stop()]);
     const moments = { at: event?.at, takesWritesAt: event?.takesWritesAt, signing: signing.times, sent: bots.sent };
