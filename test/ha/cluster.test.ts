@@ -175,7 +175,7 @@ function figuresOf(found: {
   return {
     scenario: scenario.name,
     ...{ sent: verdict.sent, resting: verdict.resting, refused: verdict.refused, unknown: verdict.unknown },
-    ...{ lost: verdict.lost.length, doubled: verdict.doubled.length, alarm: alarms.join(' ') },
+    ...{ expired: verdict.expired, lost: verdict.lost.length, doubled: verdict.doubled.length, alarm: alarms.join(' ') },
     unexplained: (scenario.loses ? 0 : verdict.lost.length) + verdict.strange,
     contradicted: verdict.contradicted.length,
     writes: takesWritesAt - at,

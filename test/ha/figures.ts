@@ -5,6 +5,9 @@ export interface Figures {
   readonly resting: number;
   readonly refused: number;
   readonly unknown: number;
+  /** Answered as standing, not sent in time, and shown as rejected since. */
+  readonly expired: number;
+  /** Answered as standing, not on chain, and nothing was said since but that commits were lost. */
   readonly lost: number;
   readonly doubled: number;
   /** Answered as standing or found on chain, and nothing says why. */
@@ -27,7 +30,7 @@ export interface Figures {
 }
 
 const COLUMNS = [
-  ...(['scenario', 'sent', 'resting', 'refused', 'unknown', 'lost', 'doubled', 'unexplained', 'contradicted', 'alarm'] as const),
+  ...(['scenario', 'sent', 'resting', 'refused', 'unknown', 'expired', 'lost', 'doubled', 'unexplained', 'contradicted', 'alarm'] as const),
   ...(['writes', 'signs', 'answers', 'total', 'pause', 'load'] as const),
 ];
 

@@ -2,6 +2,7 @@ import { createPublicClient, http } from 'viem';
 import { openDatabase } from '../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import { scanBlocks } from '../../bench/relayer-chain.js';
+import { GatewayError } from '../../core/errors.js';
 import { CHAIN } from '../../bench/relayer-stage.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { expectRelayInvariants, openPurse, type Purse } from '../harness/checks/relay-invariants.js';
@@ -15,7 +16,9 @@ export interface Verdict {
   readonly resting: number;
   readonly refused: number;
   readonly unknown: number;
-  /** Answered as standing, and not on chain. */
+  /** Answered as standing, not sent in time, and shown as rejected since. */
+  readonly expired: number;
+  /** Answered as standing, not on chain, and nothing was said since. */
   readonly lost: readonly SentOrder[];
   /** Orders with more than one trade on chain. */
   readonly doubled: readonly SentOrder[];
@@ -24,6 +27,8 @@ export interface Verdict {
   /** Transactions of the wallet that hold no order of the bots. */
   readonly strange: number;
 }
+
+const TRIES = 5;
 
 export const purseOf = ({ rpcUrl, relayer }: Stage): Promise<Purse> =>
   openPurse(createPublicClient({ transport: http(rpcUrl, { timeout: 60_000, batch: true }), cacheTime: 0 }), relayer);
@@ -41,13 +46,17 @@ export async function judge(stage: Stage, bots: Bots, purse: Purse): Promise<Ver
   const known = new Set(bots.sent.map(({ trader, price }) => keyOf(trader, price)));
   const onChain = ({ trader, price }: SentOrder): number => trades.get(keyOf(trader, price)) ?? 0;
   await expectLists(stage, bots, onChain);
+  const absent = bots.sent.filter((each) => each.outcome === 'resting' && onChain(each) === 0);
+  const lost: SentOrder[] = [];
+  for (const each of absent) if (!(await isReported(stage, each))) lost.push(each);
   const of = (outcome: SentOrder['outcome']): readonly SentOrder[] => bots.sent.filter((each) => each.outcome === outcome);
   return {
     sent: bots.sent.length,
     resting: of('resting').length,
     refused: of('refused').length,
     unknown: of('unknown').length,
-    lost: of('resting').filter((each) => onChain(each) === 0),
+    expired: absent.length - lost.length,
+    lost,
     doubled: bots.sent.filter((each) => onChain(each) > 1),
     contradicted: of('refused').filter((each) => onChain(each) > 0),
     strange: [...trades].filter(([key]) => !known.has(key)).length,
@@ -55,7 +64,17 @@ export async function judge(stage: Stage, bots: Bots, purse: Purse): Promise<Ver
 }
 
 /** Each nonce once, each transaction the only one of its job, and the ledger equal to the wallet's balance. */
-async function expectBooks({ cluster }: Stage, purse: Purse): Promise<void> {
+async function expectBooks(stage: Stage, purse: Purse): Promise<void> {
+  for (let left = TRIES; ; left -= 1)
+    try {
+      return await readBooks(stage, purse);
+    } catch (error) {
+      // Its sessions may be cut like those of any other client.
+      if (left === 0 || !(error instanceof GatewayError)) throw error;
+    }
+}
+
+async function readBooks({ cluster }: Stage, purse: Purse): Promise<void> {
   const store = await openDatabase({ kind: 'server', url: cluster.url, clock: systemClock, log: createRecordedLog() });
   try {
     // Like any gateway that starts, it begins by asking whether commits were lost.
@@ -69,6 +88,20 @@ async function expectBooks({ cluster }: Stage, purse: Purse): Promise<void> {
   }
 }
 
+/** What a bot sees that asks what became of its order. */
+async function isReported({ gateways }: Stage, { trader, cloid }: SentOrder): Promise<boolean> {
+  const status = (await askInfo(gateways[0]?.url ?? '', { type: 'orderStatus', user: trader, oid: cloid })) as {
+    readonly order?: { readonly status: string };
+  } | null;
+  return status?.order !== undefined && status.order.status !== 'open';
+}
+
+async function askInfo(url: string, question: Record<string, string>): Promise<unknown> {
+  const headers = { 'Content-Type': 'application/json' };
+  const reply = await fetch(`${url}/hl/${CHAIN}/info`, { method: 'POST', body: JSON.stringify(question), headers });
+  return reply.ok ? reply.json() : null;
+}
+
 /** What each gateway shows as open orders of the bots is what stands on chain. */
 async function expectLists({ gateways }: Stage, bots: Bots, onChain: (order: SentOrder) => number): Promise<void> {
   for (const trader of new Set(bots.sent.map((each) => each.trader))) {
@@ -76,10 +109,8 @@ async function expectLists({ gateways }: Stage, bots: Bots, onChain: (order: Sen
     for (const { url } of gateways)
       await eventually(
         async () => {
-          const body = JSON.stringify({ type: 'openOrders', user: trader });
-          const reply = await fetch(`${url}/hl/${CHAIN}/info`, { method: 'POST', body, headers: { 'Content-Type': 'application/json' } });
-          const listed = (await reply.json()) as readonly { readonly limitPx: string }[];
-          const prices = reply.ok ? listed.map(({ limitPx }) => Number(limitPx)).sort((a, b) => a - b) : [];
+          const listed = (await askInfo(url, { type: 'openOrders', user: trader })) as readonly { readonly limitPx: string }[] | null;
+          const prices = (listed ?? []).map(({ limitPx }) => Number(limitPx)).sort((x, y) => x - y);
           return {
             missing: standing.filter((price) => !prices.includes(price)),
             more: prices.filter((price) => !standing.includes(price)),
