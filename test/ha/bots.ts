@@ -5,7 +5,7 @@ import { CHAIN } from '../../bench/relayer-stage.js';
 import { approveAgent, order, orderAction, postExchange, signL1 } from '../harness/hyperliquid/exchange.js';
 import { eventually } from '../harness/time/eventually.js';
 
-/** resting: the venue said that it stands. refused: that it does not. unknown: nothing that says either. */
+/** resting: the venue said that it stands. refused: that it does not. unknown: neither, as with 503, after which it may stand. */
 export type Outcome = 'resting' | 'refused' | 'unknown';
 
 export interface SentOrder {
@@ -94,5 +94,5 @@ async function approve(url: string, { privateKey }: StageTrader): Promise<Wallet
 
 const outcomeOf = (answer: string): Outcome => {
   if (answer.includes('"resting"')) return 'resting';
-  return answer.includes('"error"') || answer.includes('"err"') || /^[45]/.test(answer) ? 'refused' : 'unknown';
+  return answer.startsWith('4') || /^200 .*"err(?:or)?"/.test(answer) ? 'refused' : 'unknown';
 };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { createPublicClient, http } from 'viem';
 import { openDatabase } from '../../core/adapters/postgres/open-database.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
@@ -28,7 +29,7 @@ export interface Verdict {
   readonly strange: number;
 }
 
-const TRIES = 5;
+const TRIES = 60;
 
 export const purseOf = ({ rpcUrl, relayer }: Stage): Promise<Purse> =>
   openPurse(createPublicClient({ transport: http(rpcUrl, { timeout: 60_000, batch: true }), cacheTime: 0 }), relayer);
@@ -69,13 +70,14 @@ async function expectBooks(stage: Stage, purse: Purse): Promise<void> {
     try {
       return await readBooks(stage, purse);
     } catch (error) {
-      // Its sessions may be cut like those of any other client.
+      // It asks whether commits were lost whenever a gateway does, as any gateway.
       if (left === 0 || !(error instanceof GatewayError)) throw error;
+      await sleep(1_000);
     }
 }
 
 async function readBooks({ cluster }: Stage, purse: Purse): Promise<void> {
-  const store = await openDatabase({ kind: 'server', url: cluster.url, clock: systemClock, log: createRecordedLog() });
+  const store = await openDatabase({ kind: 'server', url: (await cluster.primary()).url, clock: systemClock, log: createRecordedLog() });
   try {
     // Like any gateway that starts, it begins by asking whether commits were lost.
     await eventually(
