@@ -30,7 +30,7 @@ export interface Node {
   freeze(): Promise<void>;
   thaw(): Promise<void>;
   /** The stanza holds this server. */
-  pgbackrest(...words: readonly string[]): Promise<string>;
+  pgbackrest(what: 'stanza-create' | 'backup' | 'restore', ...words: readonly string[]): Promise<string>;
 }
 
 export interface PostgresCluster {
@@ -177,7 +177,8 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
           kill: () => killIn(nodeFolder),
           killPostgres: () => killIn(data),
           freeze: () => signalIn(nodeFolder, 'SIGSTOP'),
-          pgbackrest: (...words) => run(folder, [...backup, `--pg1-port=${port}`, `--pg1-socket-path=${sockets}`, ...words]),
+          pgbackrest: (what, ...words) =>
+            run(folder, [...backup, ...(what === 'restore' ? [] : [`--pg1-port=${port}`, `--pg1-socket-path=${sockets}`]), what, ...words]),
           thaw: () => signalIn(nodeFolder, 'SIGCONT'),
         },
       });
