@@ -28,7 +28,8 @@ export interface Bots {
   stop(): Promise<void>;
 }
 
-const LOWEST_PRICE = 30_000;
+/** Up to 32,000 no order of a bot has the price of another one without the spread, which is how the contract stores it. */
+const LOWEST_PRICE = 30_100;
 const PER_SECOND = 4;
 const PATIENCE_MS = 30_000;
 
