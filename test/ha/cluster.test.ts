@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { eventually } from '../harness/time/eventually.js';
@@ -45,6 +45,8 @@ live.each(SCENARIOS)('$name', (scenario) => {
   }, 240_000);
   afterAll(async () => {
     stage?.gateways.forEach(({ process: { output } }, at) => keep(`${scenario.name}, gateway ${at + 1}.log`, output()));
+    for (const { name, folder } of stage?.cluster.nodes ?? [])
+      keep(`${scenario.name}, ${name}.log`, readFileSync(path.join(folder, 'patroni.log'), 'utf8'));
     await stage?.stop();
   });
 

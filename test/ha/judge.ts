@@ -40,7 +40,7 @@ export async function judge(stage: Stage, bots: Bots, purse: Purse): Promise<Ver
   const { orders } = await scanBlocks(stage.chain, stage.relayer, Number(purse.block) + 1);
   const trades = new Map<string, number>();
   const keyOf = (trader: string, price: number): string => `${trader} ${price}`;
-  for (const { trader, price } of orders) {
+  for (const { trader, price } of orders.filter((each) => each.trader !== '')) {
     const key = keyOf(trader, Math.round(price * stage.spread));
     trades.set(key, (trades.get(key) ?? 0) + 1);
   }

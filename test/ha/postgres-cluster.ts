@@ -28,6 +28,7 @@ export interface Node {
   killPostgres(): Promise<void>;
   /** The whole machine stands still, as a virtual one that is being moved. */
   freeze(): Promise<void>;
+  /** PostgreSQL goes on, Patroni starts anew: an old one that goes on in the middle of its work may take the lead back. */
   thaw(): Promise<void>;
   /** The stanza holds this server. */
   pgbackrest(what: 'stanza-create' | 'backup' | 'restore', ...words: readonly string[]): Promise<string>;
@@ -61,6 +62,8 @@ const { ttl, loop_wait, retry_timeout, primary_start_timeout } = z
   .object({ ttl: z.number(), loop_wait: z.number(), retry_timeout: z.number(), primary_start_timeout: z.number() })
   .parse((parse(readText('docker/ha/patroni.yaml')) as { bootstrap: { dcs: unknown } }).bootstrap.dcs);
 const SCOPE = 'ha';
+/** How long a PostgreSQL that was frozen goes on without its Patroni. */
+const ALONE_MS = 5_000;
 
 const Members = z.object({
   members: z.array(z.object({ name: z.string(), role: z.string(), state: z.string(), timeline: z.number().optional() })),
@@ -179,7 +182,13 @@ export async function startPostgresCluster({ synchronous = 'off', diskMib }: Clu
           freeze: () => signalIn(nodeFolder, 'SIGSTOP'),
           pgbackrest: (what, ...words) =>
             run(folder, [...backup, ...(what === 'restore' ? [] : [`--pg1-port=${port}`, `--pg1-socket-path=${sockets}`]), what, ...words]),
-          thaw: () => signalIn(nodeFolder, 'SIGCONT'),
+          async thaw() {
+            const ofPostgres = await processesIn(data);
+            for (const pid of await processesIn(nodeFolder)) if (!ofPostgres.includes(pid)) process.kill(pid, 'SIGKILL');
+            await signalIn(data, 'SIGCONT');
+            await new Promise((resolve) => setTimeout(resolve, ALONE_MS));
+            patroni = launch(nodeFolder, 'patroni', ['patroni', file]);
+          },
         },
       });
     }
