@@ -1,9 +1,12 @@
 import { SHORT_RUN } from './test/runner/short-run.mjs';
 
-// `npm run test:slow` runs what takes minutes and changes seldom, `npm run test:pages` what needs a browser; `npm test` everything else.
+// `npm run test:slow` runs what takes minutes and changes seldom, `npm run test:pages` what needs a browser, `npm run test:ha` what needs a cluster
+// of database servers; `npm test` everything else.
 const isSlow = process.env.SLOW_TESTS === '1';
 const arePages = process.env.PAGE_TESTS === '1';
-const fast = arePages ? ['<rootDir>/test/pages/**/*.test.ts'] : ['<rootDir>/test/**/*.test.ts'];
+const isHa = process.env.HA_TESTS === '1';
+const folder = (arePages && 'pages') || (isHa && 'ha');
+const fast = folder ? [`<rootDir>/test/${folder}/**/*.test.ts`] : ['<rootDir>/test/**/*.test.ts'];
 const short = process.env.SHORT_RUN === '1' && SHORT_RUN.map((name) => `<rootDir>/test/${name}.test.ts`);
 
 export default {
@@ -11,7 +14,8 @@ export default {
   testPathIgnorePatterns: [
     '/node_modules/',
     ...(isSlow ? [] : ['\\.slow\\.test\\.ts$']),
-    ...(isSlow || arePages ? [] : ['<rootDir>/test/pages/']),
+    ...(folder ? [] : ['<rootDir>/test/ha/']),
+    ...(isSlow || folder ? [] : ['<rootDir>/test/pages/']),
   ],
   testSequencer: '<rootDir>/test/runner/order-of-files.cjs',
   testRunner: '<rootDir>/test/runner/run-file.mjs',

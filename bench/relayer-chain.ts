@@ -131,6 +131,7 @@ export async function scanBlocks(node: Node, relayer: Address, from: number): Pr
 const NO_ORDER: SeenOrder = { trader: '', price: 0 };
 
 function orderIn(input: Hex): SeenOrder {
+  if (input === '0x') return NO_ORDER; // a nonce that was given up
   const outer = decodeFunctionData({ abi: CALLS, data: input });
   if (outer.functionName !== 'delegatedTradingAction') return NO_ORDER;
   const inner = decodeFunctionData({ abi: CALLS, data: outer.args[1] });
