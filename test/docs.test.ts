@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { ALERT_KINDS } from '../core/ports/stores/alerts.js';
+import { JOURNEYS, type Step } from './harness/journeys.js';
 
 const root = path.resolve(import.meta.dirname, '..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
@@ -64,28 +65,13 @@ function reachableFrom(file: string): Set<string> {
   return found;
 }
 
-interface Stop {
-  readonly file: string;
-  /** The file of the journey that imports this one, where that is not the stop before. */
-  readonly from: string | undefined;
-  /** The file that brings this stop and the one before together. */
-  readonly composedIn: string | undefined;
-}
-
 const architecture = read('docs/architecture.md');
 const sectionOf = (heading: string): string => architecture.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? '';
 
-const journeyOf = (heading: string): Stop[] =>
-  [...sectionOf(heading).matchAll(/^\d+\. `([^`]+)`(?: \((from|composed in) `([^`]+)`\))?/gm)].map(([, file = '', how, other]) => ({
-    file,
-    from: how === 'from' ? other : undefined,
-    composedIn: how === 'composed in' ? other : undefined,
-  }));
-
-function complaint(stop: Stop, before: readonly Stop[]): string | null {
+function complaint(step: Step, before: readonly Step[]): string | null {
   const last = before.at(-1);
   if (last === undefined) return null;
-  const { file, from, composedIn } = stop;
+  const { file, from, composedIn } = step;
   if (from !== undefined) {
     if (!before.some((each) => each.file === from)) return `${from} is named by ${file}, but is not before it`;
     return importsOf(from).includes(file) ? null : `${from} does not import ${file}`;
@@ -141,15 +127,11 @@ describe('the architecture page', () => {
     expect(rows.length).toBeLessThanOrEqual(MAX_GLOSSARY_WORDS);
   });
 
-  it.each(['Journey of a native order', 'Journey of a facade order', 'Journey of a chain event'])(
-    'has a %s that follows the imports',
-    (name) => {
-      const stops = journeyOf(name);
-      expect(stops.length).toBeGreaterThan(5);
-      expect(stops.filter(({ file }) => !existsSync(path.join(root, file)))).toEqual([]);
-      expect(stops.map((stop, at) => complaint(stop, stops.slice(0, at))).filter(Boolean)).toEqual([]);
-    },
-  );
+  it.each(Object.entries(JOURNEYS))('draws the journey of a %s, whose files lead to one another', (name, steps) => {
+    expect(architecture).toContain(`### A ${name}\n`);
+    expect(steps.filter(({ file }) => !existsSync(path.join(root, file)))).toEqual([]);
+    expect(steps.map((step, at) => complaint(step, steps.slice(0, at))).filter(Boolean)).toEqual([]);
+  });
 
   it('has a row for each allowed direction', () => {
     const table = read('test/architecture.test.ts');

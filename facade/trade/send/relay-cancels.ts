@@ -89,7 +89,7 @@ async function cancelTarget(work: Work, item: number, target: Target): Promise<C
   try {
     const outcomes = [
       ...(await Promise.all(target.orders.map((order) => cancelOrder(work, item, order)))),
-      ...(await Promise.all(target.triggers.map((trigger) => removeLevel(work, item, trigger, target.record)))),
+      ...(await Promise.all(target.triggers.map((trigger) => removeTrigger(work, item, trigger, target.record)))),
       ...(await Promise.all((target.children ?? []).map((child) => removeChild(work, item, child)))),
     ];
     return worst(outcomes);
@@ -128,8 +128,8 @@ async function cancelOrder(work: Work, item: number, known: KnownOrder): Promise
   const now = isWaiting ? await gateway.store.orders.find(venue.definition.slug, caller.trader, known.id) : known;
   if (now === null || isGone(now)) return GONE;
   if (now.orderKey === null && (await isNeverSent(work, now.id))) return GONE;
-  const level = triggerOfOrder(now);
-  if (level !== null) return removeLevel(work, item, level, null);
+  const trigger = triggerOfOrder(now);
+  if (trigger !== null) return removeTrigger(work, item, trigger, null);
   const intent = cancelIntentOf(venue, now);
   if (intent === null) return { kind: 'executing', reclaimableAt: reclaimableAt(venue, now.order) ?? null };
   const sent = await sendCancel(work, { item, intent, orderId: now.id }).catch(async (error: unknown) => {
@@ -174,54 +174,59 @@ async function withdrawQueued({ store }: Gateway, { definition, clock }: Venue, 
 }
 
 /**
- * Removes only the level of this order. It waits for pending changes: one could arrive after the removal was confirmed, or be removed in
- * place of this level. One that comes between the look and the signature makes the relayer refuse the removal; then it is looked at again.
+ * Removes only the trigger of this order. It waits for pending changes: one could arrive after the removal was confirmed, or be removed in
+ * place of this trigger. One that comes between the check and the signature makes the relayer refuse the removal; then it is checked again.
  */
-async function removeLevel(work: Work, item: number, protection: Protected, record: Target['record']): Promise<CancelOutcome> {
-  const { tradeIndex, kind } = protection;
+async function removeTrigger(work: Work, item: number, trigger: NamedTrigger, record: Target['record']): Promise<CancelOutcome> {
+  const { tradeIndex, kind } = trigger;
   const intent: Intent = { kind: 'protect', tradeIndex, tp: kind === 'tp' ? 0n : null, sl: kind === 'sl' ? 0n : null };
   for (;;) {
-    if (!(await comesTrue(work, async () => !(await isLevelAwaited(work, protection))))) return STILL_THERE;
-    const price = await priceOf(work, protection);
+    if (!(await comesTrue(work, async () => !(await isTriggerAwaited(work, trigger))))) return STILL_THERE;
+    const price = await priceOf(work, trigger);
     if (price === null) return GONE;
     try {
       requireLane(work.venue, work.caller);
-      return await removalOf(work, protection, await queueCancel(work, { item, intent, orderId: null, price }));
+      return await removalOf(work, trigger, await queueCancel(work, { item, intent, orderId: null, price }));
     } catch (error) {
-      if (isKnown(error) && (await isTakenOver(work, protection, record))) return GONE;
-      const isReplaced = (await isLevelAwaited(work, protection)) || (await priceOf(work, protection)) === null;
+      if (isKnown(error) && (await isTakenOver(work, trigger, record))) return GONE;
+      const isReplaced = (await isTriggerAwaited(work, trigger)) || (await priceOf(work, trigger)) === null;
       if (!isKnown(error) || !isReplaced) throw error;
     }
   }
 }
 
-/** The level is also gone if it closed its position first. Then the removal reverts, and the answer must not be that it was canceled. */
-async function removalOf(work: Work, protection: Protected, job: RelayJob | null): Promise<CancelOutcome> {
+/** The trigger is also gone if it closed its position first. Then the removal reverts, and the answer must not be that it was canceled. */
+async function removalOf(work: Work, trigger: NamedTrigger, job: RelayJob | null): Promise<CancelOutcome> {
   const stateNow = async (): Promise<RelayState> => {
     const now = job && (await work.gateway.store.relay.job(work.venue.definition.slug, job.id));
     return now?.state ?? 'queued';
   };
-  const isGoneNow = async (): Promise<boolean> => isOver(await stateNow()) && (await priceOf(work, protection)) === null;
+  const isGoneNow = async (): Promise<boolean> => isOver(await stateNow()) && (await priceOf(work, trigger)) === null;
   if (!(await comesTrue(work, isGoneNow))) return STILL_THERE;
   return (await stateNow()) === 'mined' ? { kind: 'done' } : GONE;
 }
 
-type Protected = Target['triggers'][number];
+type NamedTrigger = Target['triggers'][number];
 const STILL_THERE: CancelOutcome = { kind: 'executing', reclaimableAt: null };
 
-const isLevelAwaited = ({ gateway, venue, caller }: Work, level: Protected): Promise<boolean> => isAwaited(gateway, venue, caller, level);
+const isTriggerAwaited = ({ gateway, venue, caller }: Work, trigger: NamedTrigger): Promise<boolean> =>
+  isAwaited(gateway, venue, caller, trigger);
 
-/** Whether another order has set the level again, also at the same price. */
-async function isTakenOver({ gateway, venue, caller }: Work, { tradeIndex, kind }: Protected, record: Target['record']): Promise<boolean> {
+/** Whether another order has set the trigger again, also at the same price. */
+async function isTakenOver(
+  { gateway, venue, caller }: Work,
+  { tradeIndex, kind }: NamedTrigger,
+  record: Target['record'],
+): Promise<boolean> {
   const now = record && (await findTarget(gateway, venue, caller, { oid: record.oid }));
-  return now !== null && !now.triggers.some((level) => level.tradeIndex === tradeIndex && level.kind === kind);
+  return now !== null && !now.triggers.some((other) => other.tradeIndex === tradeIndex && other.kind === kind);
 }
 
-/** The price at which exactly this level stands: with another one it is another order's, unless the contract changed the price. Null if it does not. */
-async function priceOf({ gateway, venue, caller }: Work, level: Protected): Promise<bigint | null> {
+/** The price at which exactly this trigger stands: with another one it is another order's, unless the contract changed the price. Null if it does not. */
+async function priceOf({ gateway, venue, caller }: Work, trigger: NamedTrigger): Promise<bigint | null> {
   const positions = await gateway.store.account.openPositions(venue.definition.slug, caller.trader);
-  const position = positions.find(({ tradeIndex }) => tradeIndex === level.tradeIndex)?.position;
-  const stands = position?.[level.kind] ?? 0n;
+  const position = positions.find(({ tradeIndex }) => tradeIndex === trigger.tradeIndex)?.position;
+  const stands = position?.[trigger.kind] ?? 0n;
   if (position === undefined || stands === 0n) return null;
-  return stands === level.price || stands === keptPrice(venue.feed.config(), position, level) ? stands : null;
+  return stands === trigger.price || stands === keptPrice(venue.feed.config(), position, trigger) ? stands : null;
 }
