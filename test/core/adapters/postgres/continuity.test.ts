@@ -164,6 +164,14 @@ describe('a switchover that loses nothing', () => {
     const before = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000001' }) });
     await queue(before);
     const after = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000002' }) });
+    // Its first statements are no writes that were judged before.
+    const next = createStore({
+      log: createRecordedLog(),
+      url: database.url,
+      serverIdentity: (read) => ({ ...read, timeline: '00000003' }),
+    });
+    stores.push(next);
+    await expect(next.instanceId()).resolves.toEqual(expect.any(String));
     await eventually(
       () => after.db('continuity_reviews').whereNotNull('ended_at').pluck<string[]>('reason'),
       (reasons) => reasons.includes('another server was promoted'),
