@@ -122,6 +122,20 @@ export const WIDEN_LOSS = statement(`
   update commit_losses set lost_from = least(lost_from, cast(:lostFrom as bigint)), wallet_nonces = cast(:walletNonces as jsonb)
   where id = cast(:id as bigint) returning ${LOSS_COLUMNS}`);
 
+/** What stands as the server's timeline until the first replica has compared it. */
+const RESTORED = `'restored, loss ' || id`;
+
+export const RESTORED_LOSS = statement(`
+  select ${LOSS_COLUMNS} from commit_losses
+  where id = (select max(id) from commit_losses) and ${RESTORED} = (select server_timeline from deployment)`);
+
+/** No server has such a timeline: the first replica that starts reviews what the others remember. */
+export const KEEP_RESTORED = statement(`
+  update deployment set server_timeline = (select ${RESTORED} from commit_losses where id = cast(:id as bigint))`);
+
+/** When a replica was last known to be alive: nothing that was acknowledged before is missing. */
+export const LAST_ALIVE = statement('select max(written_at) as at from replica_counters');
+
 export const ADOPT_LOSS = statement(`
   update commit_losses set adopted_at = coalesce(adopted_at, cast(:at as bigint)) where id = cast(:id as bigint) returning ${LOSS_COLUMNS}`);
 

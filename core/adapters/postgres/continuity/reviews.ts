@@ -17,6 +17,11 @@ export interface Reviews {
   untilComplete(review: bigint, remembered: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
   end(review: bigint, reason: string): Promise<void>;
   prove(reason: string): Promise<void>;
+  /** A backup was put back, and no replica runs. Stored once until one starts. */
+  markRestored(
+    reason: string,
+    walletNonces: Readonly<Record<string, number>>,
+  ): Promise<{ readonly loss: CommitLoss; readonly isNew: boolean }>;
   adopt(loss: bigint, at: number): Promise<CommitLoss | null>;
   lastLoss(): Promise<CommitLoss | null>;
 }
@@ -149,6 +154,20 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       inTransaction(db, async (trx) => {
         await lockIn(trx, REVIEW_LOCK);
         await storeLoss(askWithin(trx), { known: null, lostFrom: null, reason, nonces: memory.walletNonces() });
+      }),
+    markRestored: (reason, walletNonces) =>
+      inTransaction(db, async (trx) => {
+        await lockIn(trx, REVIEW_LOCK);
+        const within = askWithin(trx);
+        const [marked] = await within<LossRow>({ asked: sql.RESTORED_LOSS, values: {} });
+        if (marked) return { loss: lossOf(marked), isNew: false };
+        const [known] = await within<LossRow>({ asked: sql.LAST_LOSS, values: {} });
+        const [alive] = await within<{ at: bigint | null }>({ asked: sql.LAST_ALIVE, values: {} });
+        const from = alive?.at == null ? null : Number(alive.at);
+        const lostFrom = known && from !== null ? unadopted(lossOf(known), from) : from;
+        const loss = await storeLoss(within, { known: null, lostFrom, reason, nonces: { ...walletNonces } });
+        await within({ asked: sql.KEEP_RESTORED, values: { id: loss.id } });
+        return { loss, isNew: true };
       }),
     async adopt(id, at) {
       const [row] = await ask<LossRow>(db, sql.ADOPT_LOSS, { id, at });
