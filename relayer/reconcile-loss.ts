@@ -1,4 +1,3 @@
-import type { SentTransaction } from '../core/ports/relayer.js';
 import type { CommitLoss } from '../core/ports/stores/continuity.js';
 import type { LaneMemory } from '../core/ports/stores/lane-recovery.js';
 import type { Address } from '../core/types.js';
@@ -6,7 +5,7 @@ import { compareLane } from './compare-lane.js';
 import type { Forgotten } from './forgotten-transactions.js';
 import { compareWithChain, end } from './foreign-transactions.js';
 import type { LaneOptions, LaneRecovery } from './lane-options.js';
-import { isNoOpSent, type Addresses, type Match } from './match-transactions.js';
+import { recalledOf, type Addresses, type Match } from './match-transactions.js';
 import { opensRisk } from './policy.js';
 import { NO_OP_GAS } from './signer.js';
 
@@ -52,26 +51,23 @@ export async function reconcileLoss(options: ReconcileLossOptions, { loss, remem
   );
   const nextNonce = Math.max(count, await forgotten.highestCount(), remembered + 1);
   await fillBelow(options, count, nextNonce);
+  if (unexplained.length > 0) {
+    log.error('relay.unexplained-nonces', { wallet, nonces: unexplained.length, first: unexplained[0] });
+    await options.onUnexplained?.(wallet, unexplained);
+  }
   requireKnown();
   await store.finish(slug, wallet, { loss: loss.id, nextNonce });
   const recalled = matches.filter(({ job }) => job !== null).length;
   log.warn('relay.reconciled', { wallet, loss: loss.id, recalled, kept: matches.length - recalled, refused: left.length, nextNonce });
-  if (unexplained.length > 0) log.error('relay.unexplained-nonces', { wallet, nonces: unexplained.length, first: unexplained[0] });
   return nextNonce;
 
   /** Its receipt and its cost are stored with the next check of the chain, as those of any transaction. */
   async function recall({ transaction, job }: Match): Promise<void> {
-    const sent = { nonce: transaction.nonce, attempt: attemptOf(transaction) };
+    const sent = recalledOf(transaction, options, options.clock.now());
     // Before it is stored: a process that dies between the two does both again.
     if (job !== null && !sent.attempt.isNoOp) await onSigned([{ job, hash: transaction.hash }]);
     const recalled = job === null ? await store.keep(slug, wallet, sent) : await store.recall(slug, job.id, sent);
     if (recalled !== null) onStep(recalled);
-  }
-
-  function attemptOf(transaction: SentTransaction) {
-    const { hash, raw, maxFeePerGas, maxPriorityFeePerGas } = transaction;
-    const isNoOp = isNoOpSent(transaction, options);
-    return { isNoOp, hash, raw: raw ?? '0x', maxFeePerGas, maxPriorityFeePerGas, signedAt: options.clock.now() } as const;
   }
 }
 

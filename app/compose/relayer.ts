@@ -12,7 +12,15 @@ import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Alerts } from '../../core/observability/alerts/alerts.js';
-import { alertBudget, alertForeign, alertForgedJob, alertKeys, alertQuota, recoverBudget } from '../../core/observability/alerts/raise.js';
+import {
+  alertBudget,
+  alertForeign,
+  alertForgedJob,
+  alertKeys,
+  alertQuota,
+  alertUnexplained,
+  recoverBudget,
+} from '../../core/observability/alerts/raise.js';
 import { traceRelay } from '../../core/observability/trace-relay.js';
 import { setClosingSlippages } from '../../facade/trade/background/set-closing-slippages.js';
 import { LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
@@ -91,6 +99,7 @@ export function composeRelayer(
     ...tracedParts(wallets, measureRelay(alertKeys(store.relay, alerts), metrics, clock), node.relay, tracer),
     delegateOf: (trader) => node.delegateOf(trader),
     onForged: (job, { note }) => alertForgedJob(alerts, chain, job, { note, at: clock.now() }),
+    onUnexplained: (wallet, nonces) => alertUnexplained(alerts, chain, wallet, { nonces, at: clock.now() }),
     onForeign: (wallet, transactions) => alertForeign(alerts, chain, wallet, { transactions, at: clock.now() }),
     standing: (jobs) => standingJobs(node, jobs),
     switches: store.switches,
