@@ -4,7 +4,10 @@ import { runRestore } from '../../app/restore/run-restore.js';
 import { systemClock } from '../../core/adapters/system/clock.js';
 import type { Config } from '../../core/config/config.js';
 import { FACADE_FLOOR_MS } from '../../core/ports/stores/continuity.js';
-import type { Hex } from '../../core/types.js';
+import { listEvents } from '../../core/account/list-events.js';
+import { formatDecimal } from '../../core/domain/decimal.js';
+import { getOrderTimeline } from '../../core/trading/order-timeline.js';
+import type { Address, Hex } from '../../core/types.js';
 import type { ChainControls } from '../../sandbox/controls.js';
 import { createWallet } from '../../relayer/wallet.js';
 import { createRecordedLog } from '../harness/checks/recorded-log.js';
@@ -219,6 +222,19 @@ describe('restore with a copy of the database put back', () => {
       expect(total.costWei).toBe((await costsOnChain()).gas);
       const loss = store.continuity.lastLoss();
       expect(loss).toMatchObject({ id: 1n, reason: expect.stringContaining('restore'), walletNonces: { [`${SLUG} ${after.wallet}`]: 2 } });
+      const trader = bot.trader.account.address.toLowerCase() as Address;
+      const caller = { via: 'apiKey', trader, label: 'reader' } as const;
+      const venue = after.gateway.venues.get(SLUG);
+      if (!venue) throw new Error('the gateway does not serve the chain');
+      // The order whose row is gone: its trader reads of it in the journal and in its timeline.
+      const { data } = await listEvents(after.gateway, venue, trader, { after: 0, limit: 500 });
+      const back = data.flatMap((event) => (event.kind === 'order' ? [{ id: event.data.id, note: event.note, p: event.data.price }] : []));
+      expect(back.filter(({ note }) => note !== null).map(({ p }) => Math.round(Number(p && formatDecimal(p)) / 100))).toEqual([470]);
+      const { id } = back.find(({ note }) => note !== null) ?? { id: '' };
+      const { steps } = await getOrderTimeline(after.gateway, venue, caller, id);
+      expect(steps[0]).toMatchObject({ step: 'mined', note: expect.stringContaining('Read from the chain after the database lost') });
+      const kept = await getOrderTimeline(after.gateway, venue, caller, String(waiting[0]));
+      expect(kept.steps.every(({ note }) => note === null)).toBe(true);
       await store.continuity.adopt(loss?.id ?? 0n, sandbox.clock.now());
       const answer = await bot.sendTo(after, orderAction(rest('46000')), { nonce: sandbox.clock.now() + 2 * FACADE_FLOOR_MS });
       // Ids of the lost time are not given again.
