@@ -41,6 +41,15 @@ const COMMANDS: Readonly<Record<string, Command>> = {
     usage: 'diamond-gateway relayer <command>\n\n`diamond-gateway relayer help` lists the commands.',
     run: () => import('./commands/relayer.js'),
   },
+  restore: {
+    summary: 'Compare database and chain after a backup was put back, and mark what was lost. Every gateway is stopped.',
+    usage:
+      'diamond-gateway restore --check | --run [--json] [--no-relayer]\n\n' +
+      '--check prints what differs, --run also marks that commits were lost. Settings are those of `start`; docs/backup.md has the steps.\n' +
+      'Exit code: 0 done, 1 failed, 2 not understood or settings, 3 --check found a difference, 4 no relayer is configured,\n' +
+      '5 the database is away, 6 it has to be migrated first, 7 a gateway runs, 8 a node is away.',
+    run: () => import('./commands/restore.js'),
+  },
   proof: {
     summary: 'Check the proof of a relayed transaction offline.',
     usage: 'diamond-gateway proof <proof.json>',

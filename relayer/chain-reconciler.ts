@@ -9,6 +9,7 @@ import type { LaneOptions } from './lane-options.js';
 import { compareWithChain, isUncompared, stopForForeign } from './foreign-transactions.js';
 import type { Mutex } from './mutex.js';
 import { confirmReceipts, type ReceiptMemory } from './confirm-receipts.js';
+import { recallUsed } from './recall-used.js';
 import { CheckError, NO_OP_GAS, requireNotHeld, type Signer } from './signer.js';
 
 export interface ChainReconcilerOptions extends Omit<LaneOptions, 'wallet'> {
@@ -134,7 +135,8 @@ export function createChainReconciler(options: ChainReconcilerOptions): ChainRec
     const { nonce, pending, balance } = await node.account(wallet.address);
     chainNonce = nonce;
     const { doubtMs } = settings;
-    await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs }, withNonce, nonce);
+    const recall = (job: RelayJob): Promise<RelayJob | null> => recallUsed({ ...options, wallet: wallet.address }, job);
+    await confirmReceipts({ store, node, slug, wallet: wallet.address, clock, log, onStep, memory, doubtMs, recall }, withNonce, nonce);
     await budget.refresh(balance, withNonce);
     const oddity = await alignNonces({ nonce, pending }, withNonce, begun);
     await compareWaiting({ nonce, pending }, open.filter(isUncompared));

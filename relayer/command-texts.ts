@@ -143,7 +143,7 @@ export function adoptionText({ adopted, doubt, loss, wallets }: AdoptionReply): 
 }
 
 /** Columns are as wide as their widest cell; numeric columns are right-aligned. */
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const cells = [heads, ...rows];
   const widths = heads.map((_, at) => Math.max(...cells.map((row) => (row[at] ?? '').length)));
   const isNumber = heads.map((_, at) => rows.length > 0 && rows.every((row) => /^(?:-?[\d.,]+(?: ?[a-z%]+)?|–)$/i.test(row[at] ?? '')));

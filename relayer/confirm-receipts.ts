@@ -15,6 +15,8 @@ interface Parts {
   readonly onStep: (job: RelayJob) => void;
   readonly doubtMs: number;
   readonly memory: ReceiptMemory;
+  /** Stores the wallet's transaction that used the nonce of this job; null if it is not the gateway's. */
+  readonly recall: (job: RelayJob) => Promise<RelayJob | null>;
 }
 
 /** State kept from one chain check to the next. */
@@ -91,11 +93,13 @@ const NOT_OURS = 'its nonce was used by another transaction';
 
 /** Refuses a job without a receipt once its nonce was used by another transaction for `doubtMs`. */
 async function doubt(parts: Parts, job: RelayJob, chainNonce: number): Promise<void> {
-  const { store, slug, clock, log, onStep, doubtMs, memory } = parts;
+  const { store, slug, clock, log, onStep, doubtMs, memory, recall } = parts;
   if (job.nonce === null || job.nonce >= chainNonce) return void memory.doubts.delete(job.id);
   const since = memory.doubts.get(job.id) ?? clock.now();
   memory.doubts.set(job.id, since);
   if (clock.now() - since < doubtMs) return;
+  const recalled = await recall(job);
+  if (recalled !== null) return onStep(recalled);
   // Not sent again under another nonce: a refused order is better than one that executes minutes late.
   log.error('relay.nonce-used-elsewhere', { job: job.id, wallet: job.wallet, nonce: job.nonce });
   onStep(await store.setState(slug, job.id, 'refused', clock.now(), NOT_OURS, 'nonce-used-elsewhere'));

@@ -61,6 +61,7 @@ async function judge(options: ForeignTransactionsOptions, jobs: readonly RelayJo
   for (const job of jobs) {
     const standing = known.get(job.id) ?? 'unknown';
     if (standing === 'gone') await end(options, job, 'what this was to change is not on chain as it was');
+    else if (standing === 'outpriced') await end(options, job, 'the market is beyond the price of this close by now');
     else if (standing === 'stands') await (isUncompared(job) && store.noteQueued(slug, job.id, null));
     // One that has its nonce would keep the later ones waiting.
     else if ((await store.noteQueued(slug, job.id, UNCOMPARED)) === null) await end(options, job, 'what this is to change cannot be read');

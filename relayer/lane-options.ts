@@ -66,6 +66,8 @@ export interface LaneOptions extends Omit<DeliveryOptions, 'problems' | 'budget'
   readonly standing?: (jobs: readonly RelayJob[]) => Promise<ReadonlyMap<bigint, Standing>>;
   /** Called when the wallet sent so many transactions that are not stored. */
   readonly onForeign?: (wallet: Address, transactions: number) => Promise<void>;
+  /** Called when these nonces are used after lost commits and nothing says by what. */
+  readonly onUnexplained?: (wallet: Address, nonces: readonly number[]) => Promise<void>;
   /** Called for a job that its signed action does not explain: a row was written by something else than the gateway. */
   readonly onForged?: (job: RelayJob, refusal: Refusal) => Promise<void>;
 }

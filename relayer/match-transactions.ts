@@ -1,5 +1,6 @@
 import { TRADING_SELECTORS } from '../core/chains/diamond-functions.js';
 import type { SentTransaction } from '../core/ports/relayer.js';
+import type { Recalled } from '../core/ports/stores/lane-recovery.js';
 import type { RelayJob } from '../core/ports/stores/relay.js';
 import type { Address } from '../core/types.js';
 
@@ -22,6 +23,13 @@ export const isTradingCall = ({ to, input }: SentTransaction, { diamond }: Addre
 
 /** Only uses up its nonce. */
 export const isNoOpSent = ({ to, input }: SentTransaction, { wallet }: Addresses): boolean => to === wallet && input === '0x';
+
+/** As it is stored with its job. */
+export function recalledOf(transaction: SentTransaction, addresses: Addresses, signedAt: number): Recalled {
+  const { nonce, hash, raw, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const isNoOp = isNoOpSent(transaction, addresses);
+  return { nonce, attempt: { isNoOp, hash, raw: raw ?? '0x', maxFeePerGas, maxPriorityFeePerGas, signedAt } };
+}
 
 /**
  * Each transaction is of at most one job, and each job of at most one transaction. First those of the same nonce: a higher fee, or a no-op

@@ -129,6 +129,13 @@ function innerCall({ data, trader }: RelayJob): Hex | null {
   return data.toLowerCase().startsWith(own) ? args[1] : null;
 }
 
+/** Whose call this is, and the selectors of what it consists of; null if it is no delegated call. */
+export function readDelegated(data: Hex): { readonly trader: Address; readonly selectors: readonly string[] } | null {
+  const args = argumentsOf(DELEGATED, data);
+  if (args === null) return null;
+  return { trader: args[0].toLowerCase() as Address, selectors: callsOf(args[1]).map((call) => call.slice(0, SELECTOR_END)) };
+}
+
 /** Data that cannot be decoded counts as one call, which is not on any list. */
 const callsOf = (inner: Hex): readonly Hex[] => argumentsOf(MULTICALL, inner)?.[0] ?? [inner];
 

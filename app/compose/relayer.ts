@@ -4,15 +4,25 @@ import type { ChainDefinition, ChainSlug } from '../../core/chains/chains.js';
 import { ConfigError } from '../../core/config/config.js';
 import type { ChainConfig } from '../../core/config/chain.js';
 import type { FacadeSettings } from '../../core/config/facade.js';
+import { GatewayError } from '../../core/errors.js';
 import { isOutdated } from '../../core/domain/contract-doubt.js';
 import { haltOfOpenings, isServed, onVenue, type Gateway, type Venue, type VenueState } from '../../core/gateway.js';
 import { type Metrics, measureRelay } from '../../core/observability/metrics.js';
 import type { Chain } from '../../core/ports/chain.js';
+import type { MarketFeed } from '../../core/ports/feed.js';
 import type { Store } from '../../core/ports/store.js';
 import type { Logger } from '../../core/ports/log.js';
 import type { Clock } from '../../core/ports/clock.js';
 import type { Alerts } from '../../core/observability/alerts/alerts.js';
-import { alertBudget, alertForeign, alertForgedJob, alertKeys, alertQuota, recoverBudget } from '../../core/observability/alerts/raise.js';
+import {
+  alertBudget,
+  alertForeign,
+  alertForgedJob,
+  alertKeys,
+  alertQuota,
+  alertUnexplained,
+  recoverBudget,
+} from '../../core/observability/alerts/raise.js';
 import { traceRelay } from '../../core/observability/trace-relay.js';
 import { setClosingSlippages } from '../../facade/trade/background/set-closing-slippages.js';
 import { GWEI, LANE_DEFAULTS, type RelayerConfig } from '../../core/config/relayer.js';
@@ -57,7 +67,7 @@ interface Parts {
   readonly node: Chain;
   readonly store: Store;
   /** Market data and the configured referrer, with which openings are measured again. */
-  readonly opening: OpeningFacts;
+  readonly opening: OpeningFacts & { readonly feed: Pick<MarketFeed, 'price'> };
   /** The configured rules for traders, and what a scheduled cancel may do. */
   readonly facade: Pick<FacadeSettings, 'rules' | 'flattens'>;
   readonly alerts: Alerts;
@@ -90,8 +100,9 @@ export function composeRelayer(
     ...tracedParts(wallets, measureRelay(alertKeys(store.relay, alerts), metrics, clock), node.relay, tracer),
     delegateOf: (trader) => node.delegateOf(trader),
     onForged: (job, { note }) => alertForgedJob(alerts, chain, job, { note, at: clock.now() }),
+    onUnexplained: (wallet, nonces) => alertUnexplained(alerts, chain, wallet, { nonces, at: clock.now() }),
     onForeign: (wallet, transactions) => alertForeign(alerts, chain, wallet, { transactions, at: clock.now() }),
-    standing: (jobs) => standingJobs(node, jobs),
+    standing: (jobs) => standingJobs(node, jobs, (pairIndex) => currentPrice(opening.feed, pairIndex)),
     switches: store.switches,
     continuity: store.continuity,
     recovery: { store: store.recovery, history: node.sent, index: store.tracking },
@@ -115,6 +126,16 @@ export function composeRelayer(
     },
     ...followOrders(store.orders, slug, clock),
   });
+}
+
+/** Null where the feed has none or a stale one: a close is not refused for that. */
+function currentPrice(feed: Pick<MarketFeed, 'price'>, pairIndex: number): bigint | null {
+  try {
+    return feed.price(pairIndex).oracle;
+  } catch (error) {
+    if (error instanceof GatewayError) return null;
+    throw error;
+  }
 }
 
 /** The relayer's dependencies; with a tracer each step is a span below the request that caused it. */

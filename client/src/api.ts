@@ -577,7 +577,14 @@ export interface EventPage {
 }
 
 export type JournalEvent =
-  | { readonly cursor: number; readonly kind: 'order'; readonly at: number; readonly data: Order }
+  | {
+      readonly cursor: number;
+      readonly kind: 'order';
+      readonly at: number;
+      readonly data: Order;
+      /** What happened to its record, such as lost commits; null as a rule. */
+      readonly note: string | null;
+    }
   | { readonly cursor: number; readonly kind: 'fill'; readonly at: number; readonly data: FillHistoryEntry }
   | { readonly cursor: number; readonly kind: 'withdrawal'; readonly at: number; readonly data: Withdrawal }
   | { readonly cursor: number; readonly kind: 'position'; readonly at: number; readonly data: JournalPosition }

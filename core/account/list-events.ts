@@ -1,3 +1,4 @@
+import { lostRowNote } from './lost-row.js';
 import { untilContinuityKnown } from '../access/after-loss.js';
 import { GatewayError } from '../errors.js';
 import type { Gateway, Venue } from '../gateway.js';
@@ -101,7 +102,7 @@ type Correction =
   | { of: 'position'; id: string; now: JournalPosition | null };
 
 export type JournalEvent = { cursor: number; at: number } & (
-  | { kind: 'order'; data: Order }
+  | { kind: 'order'; data: Order; note: string | null }
   | { kind: 'fill'; data: FillHistoryEntry }
   | { kind: 'withdrawal'; data: Withdrawal }
   | { kind: 'position'; data: JournalPosition }
@@ -124,7 +125,7 @@ export async function describeEntries(
   );
   const described = await Promise.all(
     entries.map(async ({ cursor, at, fact }) => {
-      const event = await describeFact(venue, fact, ids);
+      const event = await describeFact(gateway, venue, fact, ids);
       return event === null ? [] : [{ cursor: Number(cursor), at, ...event }];
     }),
   );
@@ -142,10 +143,14 @@ type Ids = ReadonlyMap<number, bigint>;
 type DescribedFact = JournalEvent extends infer Event ? (Event extends JournalEvent ? Omit<Event, 'cursor' | 'at'> : never) : never;
 
 /** null for facts that are not published. */
-async function describeFact(venue: Venue, fact: JournalFact, ids: Ids): Promise<DescribedFact | null> {
+async function describeFact({ store }: Gateway, venue: Venue, fact: JournalFact, ids: Ids): Promise<DescribedFact | null> {
   switch (fact.kind) {
     case 'order':
-      return { kind: 'order', data: describeOrder(venue.feed.config(), fact, ids) };
+      return {
+        kind: 'order',
+        data: describeOrder(venue.feed.config(), fact, ids),
+        note: lostRowNote(fact.order, store.continuity.lastLoss()),
+      };
     case 'fill': {
       if (isWithdrawal(fact.executed)) return describeWithdrawal(venue.feed.config(), fact, ids);
       const data = describeFill(venue.feed.config(), fact, ids);

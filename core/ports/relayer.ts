@@ -65,8 +65,8 @@ export interface NodeFees {
   readonly priorityFee: bigint;
 }
 
-/** What a job closes, cancels or changes, as the chain has it; unknown: it could not be read. */
-export type Standing = 'stands' | 'gone' | 'unknown';
+/** What a job closes, cancels or changes, as the chain has it; outpriced: the market is beyond its bound; unknown: it could not be read. */
+export type Standing = 'stands' | 'gone' | 'outpriced' | 'unknown';
 
 export const SEND_VERDICTS = ['accepted', 'nonce-too-low', 'underpriced', 'no-funds', 'invalid', 'unknown'] as const;
 export interface SendVerdict {

@@ -1,3 +1,4 @@
+import { lostRowNote } from '../account/lost-row.js';
 import type { Caller } from '../access/caller.js';
 import type { OrderStatus } from '../domain/order.js';
 import { GatewayError } from '../errors.js';
@@ -44,12 +45,21 @@ export async function getOrderTimeline({ store }: Gateway, venue: Venue, { trade
   return {
     id,
     status: known?.order.status ?? null,
-    steps: timed(stepsOf(history, entries, jobs)),
+    steps: timed(withNote(stepsOf(history, entries, jobs), known === null ? null : lostNote(known, history, store))),
     refusal: known === null ? null : refusalOf(venue, known, history),
     repeats: history.repeats.map(String),
     repeatOf: known?.repeatOf?.toString() ?? null,
   };
 }
+
+/** A row that was lost is one without its preparation. */
+function lostNote({ order }: KnownOrder, { events }: OrderHistory, { continuity }: Gateway['store']): string | null {
+  return events.some(({ event }) => event.kind === 'prepared') ? null : lostRowNote(order, continuity.lastLoss());
+}
+
+/** With its first step. */
+const withNote = ([first, ...rest]: readonly Step[], note: string | null): Step[] =>
+  first === undefined ? [] : [{ ...first, note: first.note ?? note }, ...rest];
 
 /** The last refusal of an order, with the figures that were compared; null unless it is rejected. */
 export async function findRefusal({ store }: Gateway, venue: Venue, trader: Address, id: bigint): Promise<Refusal | null> {

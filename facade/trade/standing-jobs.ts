@@ -11,6 +11,7 @@ import type { Address, Hex } from '../../core/types.js';
 export async function standingJobs(
   chain: Pick<Chain, 'head' | 'openOrders'>,
   jobs: readonly RelayJob[],
+  priceOf: PriceOf = () => null,
 ): Promise<ReadonlyMap<bigint, Standing>> {
   const { number } = await chain.head();
   const traders = [...new Set(jobs.flatMap(({ trader }) => trader ?? []))];
@@ -28,21 +29,26 @@ export async function standingJobs(
     ),
   );
   const open = new Map<Address | null, ListedOrders | null>(read);
-  return new Map(jobs.map((job) => [job.id, standingOf(job, open.get(job.trader) ?? null)]));
+  return new Map(jobs.map((job) => [job.id, standingOf(job, open.get(job.trader) ?? null, priceOf)]));
 }
 
-/** An open trade of the size that the job was made for, a resting order, or an unanswered request. */
-export function standingOf(job: RelayJob, held: ListedOrders | null): Standing {
+/** The oracle's last price of a pair, 1e10; null where it is not known. */
+export type PriceOf = (pairIndex: number) => bigint | null;
+
+/** An open trade of the size that the job was made for, at a price that its bound allows; a resting order; or an unanswered request. */
+export function standingOf(job: RelayJob, held: ListedOrders | null, priceOf: PriceOf = () => null): Standing {
   const calls = callsIn(job.data);
   if (calls.length === 0) return 'gone';
   if (held === null) return 'unknown';
-  return calls.every((call) => stands(call, job, held)) ? 'stands' : 'gone';
+  if (!calls.every((call) => stands(call, job, held))) return 'gone';
+  return calls.every((call) => isWithinBound(call, calls, held, priceOf)) ? 'stands' : 'outpriced';
 }
 
 interface Call {
   readonly name: WriteName | null;
   /** The first argument of every call on something that exists: its index on the contract. */
   readonly index: number;
+  readonly data: Hex;
 }
 
 const NAMES: ReadonlyMap<string, WriteName> = new Map(
@@ -61,7 +67,7 @@ function callsIn(data: Hex): readonly Call[] {
   try {
     const inner = nameOf(data) === 'delegatedTradingAction' ? decodeAbiParameters(DELEGATED, argumentsOf(data))[1] : data;
     const calls = nameOf(inner) === 'multicall' ? decodeAbiParameters(MULTICALL, argumentsOf(inner))[0] : [inner];
-    return calls.map((call) => ({ name: nameOf(call), index: decodeAbiParameters(INDEX, argumentsOf(call))[0] }));
+    return calls.map((call) => ({ name: nameOf(call), index: decodeAbiParameters(INDEX, argumentsOf(call))[0], data: call }));
   } catch {
     return [];
   }
@@ -89,6 +95,31 @@ function stands({ name, index }: Call, job: RelayJob, { positions, resting, pend
     default:
       return false;
   }
+}
+
+const CLOSE = parseAbiParameters('uint32, uint64');
+const DECREASE = parseAbiParameters('uint32, uint120, uint24, uint64');
+const SLIPPAGE = parseAbiParameters('uint32, uint16');
+/** 1e3 percent. */
+const WHOLE = 100_000n;
+
+/** False for a close that the contract would refuse at the market's price: it was priced when it was queued. */
+function isWithinBound(call: Call, calls: readonly Call[], { positions }: ListedOrders, priceOf: PriceOf): boolean {
+  const expected = expectedPriceOf(call);
+  const trade = positions.find((position) => position.trade.index === call.index)?.trade;
+  const slippage = calls.find(({ name, index }) => name === 'updateMaxClosingSlippageP' && index === call.index);
+  // The bound of a close without its own slippage is the contract's.
+  if (expected === null || trade === undefined || slippage === undefined) return true;
+  const price = priceOf(trade.pairIndex);
+  const slippageP = BigInt(decodeAbiParameters(SLIPPAGE, argumentsOf(slippage.data))[1]);
+  if (price === null) return true;
+  const room = (expected * slippageP) / WHOLE;
+  return trade.long ? price >= expected - room : price <= expected + room;
+}
+
+function expectedPriceOf({ name, data }: Call): bigint | null {
+  if (name === 'closeTradeMarket') return decodeAbiParameters(CLOSE, argumentsOf(data))[1];
+  return name === 'decreasePositionSize' ? decodeAbiParameters(DECREASE, argumentsOf(data))[3] : null;
 }
 
 interface Sized {

@@ -69,7 +69,9 @@ const event = <Kind extends string, Data extends z.ZodType>(kind: Kind, data: Da
 
 export const JournalEvent = z
   .discriminatedUnion('kind', [
-    event('order', Order),
+    event('order', Order).extend({
+      note: z.string().nullable().describe('What happened to its record, such as lost commits; null as a rule.'),
+    }),
     event('fill', FillHistoryEntry),
     event('withdrawal', Withdrawal),
     event('position', JournalPosition),

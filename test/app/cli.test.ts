@@ -16,7 +16,7 @@ const run = (...words: string[]) =>
     env: { PATH: process.env['PATH'] ?? '' },
   });
 
-const COMMANDS = ['sandbox', 'start', 'migrate', 'config', 'probe', 'relayer', 'proof'];
+const COMMANDS = ['sandbox', 'start', 'migrate', 'config', 'probe', 'relayer', 'restore', 'proof'];
 
 describe('diamond-gateway', () => {
   it('prints version, commit and Node', () => {

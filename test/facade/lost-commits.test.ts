@@ -147,6 +147,11 @@ describe('after a loss of a few seconds', () => {
   });
 
   it('a nonce below the floor stays refused; a new one works without the operator', async () => {
+    // What the lane waits for would seem to have lasted for all of that time.
+    await eventually(
+      () => venue.relayer?.trouble(sandbox.controls.relayer.toLowerCase() as `0x${string}`) ?? null,
+      (trouble) => trouble === null,
+    );
     await moveTime(sandbox, detected() + ABOVE_FLOOR_MS - now());
     expect((await post(repeated)).body).toMatchObject({ status: 'err', response: expect.stringContaining('nonce too low') });
     expect(await act(known, BUY)).toMatchObject(statuses({ filled: { totalSz: '0.01' } }));

@@ -78,6 +78,21 @@ describe('what a job closes, cancels or changes', () => {
     expect(standingOf(asked, held(there))).toBe(standing);
   });
 
+  it.each<[string, RelayJob, boolean, bigint | null, 'stands' | 'outpriced']>([
+    ['a long at its bound', job(closeOf(2, 500n)), true, 995n * 10n ** 12n, 'stands'],
+    ['a long below its bound', job(closeOf(2, 500n)), true, 995n * 10n ** 12n - 1n, 'outpriced'],
+    ['a long in a market that rose', job(closeOf(2, 500n)), true, 2n * 10n ** 15n, 'stands'],
+    ['a short at its bound', job(closeOf(2, 500n)), false, 1_005n * 10n ** 12n, 'stands'],
+    ['a short above its bound', job(closeOf(2, 500n)), false, 1_005n * 10n ** 12n + 1n, 'outpriced'],
+    ['a part of a long below its bound', job(decrease), true, 9n * 10n ** 14n, 'outpriced'],
+    ['a close with the bound of the contract', job(closeOf(2)), true, 1n, 'stands'],
+    ['a close without a price of the market', job(closeOf(2, 500n)), true, null, 'stands'],
+  ])('has a price: %s', (_what, asked, long, price, standing) => {
+    const positions = [{ trade: { index: 2, collateralAmount: 70n, pairIndex: 7, long } }];
+    const there = { ...held({}), positions } as unknown as ListedOrders;
+    expect(standingOf(asked, there, (pairIndex) => (pairIndex === 7 ? price : null))).toBe(standing);
+  });
+
   it('is not known while the chain cannot be read', () => {
     expect(standingOf(job(closeOf(2)), null)).toBe('unknown');
     expect(standingOf(jobOf('0x'), null)).toBe('gone');

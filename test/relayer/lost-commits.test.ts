@@ -6,6 +6,7 @@ import { createRecordedLog } from '../harness/checks/recorded-log.js';
 import { expectRelayInvariants, openPurse } from '../harness/checks/relay-invariants.js';
 import { copyTestDatabase, createTestDatabase, type TestDatabase } from '../harness/database/test-database.js';
 import { relayBench, requestOf, type RelayBench } from '../harness/relayer/relayer-bench.js';
+import { createShiftedClock } from '../harness/time/shifted-clock.js';
 import { eventually } from '../harness/time/eventually.js';
 import { firstChain } from '../harness/venue/first-chain.js';
 import type { TestVenue } from '../harness/venue/own-venue.js';
@@ -13,6 +14,7 @@ import { sharedVenue } from '../harness/venue/shared-venue.js';
 
 /** A lane on a database that forgot what it sent, and a process that is killed after each of its writes. */
 
+const GWEI = 1_000_000_000n;
 const SLUG = 'arbitrum-sepolia';
 
 let sandbox: TestVenue;
@@ -78,6 +80,73 @@ async function live(bench: RelayBench, store: KnexStore, startBlock: bigint): Pr
 }
 
 describe('a lane whose database forgot what it sent', () => {
+  it('books what is mined after it went on', async () => {
+    const chain = firstChain(sandbox);
+    const venue = sandbox.gateway.venues.get(SLUG);
+    if (!venue) throw new Error('the sandbox does not serve the chain');
+    const store = open(await database(createTestDatabase()));
+    const bench = await relayBench(chain, { store, bus: sandbox.gateway.bus });
+    const purse = await openPurse(bench.client, bench.wallet);
+    await store.relay.beginLane(SLUG, bench.wallet, 0);
+    // It waits for a block, and what would take its place pays less.
+    await chain.pauseMining(true);
+    const forgotten = await bench.outside(0, 550n * GWEI);
+    await store.continuity.prove({ reason: 'a test', at: systemClock.now() });
+    const clock = createShiftedClock();
+    const cursor = () => Promise.resolve({ startBlock: purse.block, number: 2n ** 62n, hash: null });
+    const recovery = { store: store.recovery, history: venue.chain.sent, index: { cursor } };
+    const parts = { store: store.relay, continuity: store.continuity, recovery, clock, waits: { doubtMs: 500 } };
+    const first = bench.start(parts);
+    try {
+      await eventually(
+        () => {
+          clock.move(1_000);
+          return store.recovery.lane(SLUG, bench.wallet);
+        },
+        ({ nextNonce, reconciledLoss }) => nextNonce === 1 && reconciledLoss > 0n,
+      );
+    } finally {
+      await first.stop();
+      await chain.pauseMining(false);
+    }
+    await eventually(
+      () => bench.nonce(),
+      (nonce) => nonce === 1,
+    );
+    const second = bench.start(parts);
+    cleanups.push(() => second.stop());
+    await eventually(
+      () => store.relay.jobByHash(SLUG, forgotten),
+      (job) => job?.mined != null,
+    );
+    await second.send(await requestOf(bench));
+    await expectRelayInvariants(purse, { slug: SLUG, store: store.relay });
+    expect(await bench.nonce()).toBe(2);
+  });
+
+  it('tells the operator of nonces that nothing explains', async () => {
+    const chain = firstChain(sandbox);
+    const store = open(await database(createTestDatabase()));
+    const bench = await relayBench(chain, { store, bus: sandbox.gateway.bus });
+    await store.relay.beginLane(SLUG, bench.wallet, 0);
+    await bench.outside(0);
+    await bench.outside(1);
+    await store.continuity.prove({ reason: 'a test', at: systemClock.now() });
+    const blind = { head: () => bench.client.getBlockNumber(), highestCount: () => bench.nonce(), countAt: () => Promise.resolve(null) };
+    const history = { ...blind, ofWallet: () => Promise.resolve([]), inBlocks: () => Promise.resolve([]) };
+    const index = { cursor: () => Promise.resolve({ startBlock: 1n, number: 2n ** 62n, hash: null }) };
+    const told: unknown[] = [];
+    const onUnexplained = (...of: readonly unknown[]): Promise<void> => Promise.resolve(void told.push(of));
+    const recovery = { store: store.recovery, history, index };
+    const relayer = bench.start({ store: store.relay, continuity: store.continuity, recovery, onUnexplained });
+    cleanups.push(() => relayer.stop());
+    await eventually(
+      () => store.recovery.lane(SLUG, bench.wallet),
+      ({ reconciledLoss }) => reconciledLoss > 0n,
+    );
+    expect(told).toEqual([[bench.wallet, [0, 1]]]);
+  });
+
   it('ends where the chain is, wherever its process is killed', async () => {
     const chain = firstChain(sandbox);
     const source = await database(createTestDatabase());

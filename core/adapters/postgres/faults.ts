@@ -107,6 +107,7 @@ export const STORE_START_PROBLEMS = [
   'server-failed',
   'unreachable',
   'migration-failed',
+  'not-migrated',
   'interrupted',
 ] as const;
 type StoreStartProblem = (typeof STORE_START_PROBLEMS)[number];

@@ -98,6 +98,13 @@ async function applyNext(trx: Knex.Transaction, migrations: readonly Migration[]
   return { applied: next?.name ?? null, newer };
 }
 
+/** The steps that are still to be applied; changes nothing. */
+export async function unmigrated(db: Knex): Promise<readonly string[]> {
+  const { rows } = await db.raw<{ rows: { is_made: boolean }[] }>(`select to_regclass('public.migrations') is not null as is_made`);
+  const done = new Set(rows[0]?.is_made === true ? await db('migrations').pluck<string[]>('name') : []);
+  return MIGRATIONS.map(({ name }) => name).filter((name) => !done.has(name));
+}
+
 /** The server may have default timeouts; a migration must not be limited. */
 const PREPARE = `
   set local statement_timeout = 0;

@@ -66,7 +66,8 @@ async function whenLent<Result>(work: () => Promise<Result>, { clock, signal }: 
   }
 }
 
-async function serverOf(options: OpenDatabaseOptions): Promise<Server & { readonly stop: () => Promise<void> }> {
+/** The server to connect to; an embedded one is started, and fails while a gateway runs on its folder. */
+export async function serverOf(options: OpenDatabaseOptions): Promise<Server & { readonly stop: () => Promise<void> }> {
   const none = (): Promise<void> => Promise.resolve();
   if (options.kind === 'embedded')
     return options.server === undefined ? startEmbeddedPostgres(options) : { url: (await options.server).url, stop: none };
@@ -121,7 +122,7 @@ async function migrateWhenReachable(
 
 const TRUST = ' Name the certificates it comes from in DATABASE_CA_FILE, or add sslmode=no-verify to DATABASE_URL to trust any server.';
 
-function unreachable(url: string, error: unknown): StoreStartError {
+export function unreachable(url: string, error: unknown): StoreStartError {
   const sentences = `The database ${redactUrl(url)} cannot be used: ${sentence(error)}.${isDistrusted(error) ? TRUST : ''}`;
   return new StoreStartError('unreachable', sentences, { cause: error });
 }

@@ -92,6 +92,24 @@ export const alertForeign = (
     expiresAt: at + DAY_MS,
   });
 
+const SHOWN_NONCES = 100;
+
+/** Spent nonces of which neither the index nor a node had the transaction. */
+export const alertUnexplained = (
+  alerts: Alerts,
+  { slug, name }: Named,
+  wallet: Address,
+  { nonces, at }: { readonly nonces: readonly number[]; readonly at: number },
+): Promise<void> =>
+  alerts.raiseAlert({
+    kind: 'unexplained-nonces',
+    chain: slug,
+    subject: wallet,
+    message: `After lost commits ${nonces.length} transactions of the relayer wallet ${wallet} on ${name} were not found, the first with nonce ${nonces[0]}. They are spent and not repeated, but their orders may be on chain and their gas is not in the ledger: look them up in a block explorer (docs/operations.md, lost commits).`,
+    details: { nonces: nonces.slice(0, SHOWN_NONCES), count: nonces.length },
+    expiresAt: at + 7 * DAY_MS,
+  });
+
 /** Wraps the store: raises an alert when a lane is blocked because its key cannot be used, and recovers it afterwards. */
 export const alertKeys = (store: RelayStore, alerts: Alerts): RelayStore => ({
   ...store,

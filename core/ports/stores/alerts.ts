@@ -11,6 +11,7 @@ export const ALERT_KINDS = [
   'forged-job',
   'foreign-transactions',
   'commits-lost',
+  'unexplained-nonces',
   'rpc-trouble',
   'contract-changed',
   'index-jammed',

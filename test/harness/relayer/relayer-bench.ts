@@ -61,6 +61,7 @@ interface Parts {
   readonly switches: SwitchStore;
   readonly continuity: NonNullable<LaneOptions['continuity']>;
   readonly recovery: NonNullable<LaneOptions['recovery']>;
+  readonly onUnexplained: NonNullable<LaneOptions['onUnexplained']>;
 }
 
 const GWEI = 1_000_000_000n;
@@ -116,6 +117,7 @@ export async function relayBench(chain: ChainControls, gateway: Pick<Gateway, 's
         switches: parts.switches ?? null,
         ...(parts.continuity && { continuity: parts.continuity }),
         ...(parts.recovery && { recovery: parts.recovery }),
+        ...(parts.onUnexplained && { onUnexplained: parts.onUnexplained }),
       });
       relayer.start();
       return withReports(relayer, gateway, slug, parts.clock ?? systemClock);

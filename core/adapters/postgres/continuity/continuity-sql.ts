@@ -55,6 +55,12 @@ export const FIND_MISSING = statement(`
     select * from unnest(cast(:actionIds as bigint[]), cast(:actionHashes as text[]), cast(:actionTimes as bigint[])) as kept (id, hash, at)
   ), nonce as (
     select * from unnest(cast(:signers as text[]), cast(:signerNonces as bigint[]), cast(:nonceTimes as bigint[])) as kept (signer, nonce, at)
+  ), native as (
+    select * from unnest(cast(:nativeChains as text[]), cast(:credentials as text[]), cast(:nativeNonces as text[]), cast(:nativeTimes as bigint[]))
+      as kept (chain, credential, nonce, at)
+  ), registered as (
+    select * from unnest(cast(:agentChains as text[]), cast(:agents as text[]), cast(:versions as bigint[]), cast(:createdTimes as bigint[]),
+      cast(:agentTimes as bigint[])) as kept (chain, agent, version, created_at, at)
   ), job as (
     select * from unnest(cast(:jobIds as bigint[]), cast(:wallets as text[]), cast(:jobNonces as bigint[]), cast(:jobHashes as text[]),
       cast(:jobTimes as bigint[])) as kept (id, wallet, nonce, hash, at)
@@ -66,6 +72,12 @@ export const FIND_MISSING = statement(`
     union all
     select at from nonce where not exists (select from signer_nonces row where row.signer = nonce.signer
       and (nonce.nonce = any (row.kept) or (cardinality(row.kept) >= ${KEPT_NONCES} and nonce.nonce < row.kept[1])))
+    union all
+    select at from native where not exists (select from nonces row
+      where row.chain = native.chain and row.agent = native.credential and row.nonce = native.nonce)
+    union all
+    select at from registered where not exists (select from agents row where row.chain = registered.chain and row.agent = registered.agent
+      and (row.version > registered.version or (row.version = registered.version and row.created_at = registered.created_at)))
     union all
     select at from job where not exists (select from relay_jobs row where row.id = job.id and row.wallet = job.wallet
       and (job.nonce is null or row.nonce is not null)
@@ -109,6 +121,20 @@ export const ADD_LOSS = statement(`
 export const WIDEN_LOSS = statement(`
   update commit_losses set lost_from = least(lost_from, cast(:lostFrom as bigint)), wallet_nonces = cast(:walletNonces as jsonb)
   where id = cast(:id as bigint) returning ${LOSS_COLUMNS}`);
+
+/** What stands as the server's timeline until the first replica has compared it. */
+const RESTORED = `'restored, loss ' || id`;
+
+export const RESTORED_LOSS = statement(`
+  select ${LOSS_COLUMNS} from commit_losses
+  where id = (select max(id) from commit_losses) and ${RESTORED} = (select server_timeline from deployment)`);
+
+/** No server has such a timeline: the first replica that starts reviews what the others remember. */
+export const KEEP_RESTORED = statement(`
+  update deployment set server_timeline = (select ${RESTORED} from commit_losses where id = cast(:id as bigint))`);
+
+/** When a replica was last known to be alive: nothing that was acknowledged before is missing. */
+export const LAST_ALIVE = statement('select max(written_at) as at from replica_counters');
 
 export const ADOPT_LOSS = statement(`
   update commit_losses set adopted_at = coalesce(adopted_at, cast(:at as bigint)) where id = cast(:id as bigint) returning ${LOSS_COLUMNS}`);

@@ -108,22 +108,27 @@ export function createContinuity({ replica, memory, clock, log, identity = (read
       Object.entries(replicas).flatMap(([each, writtenAt]) => (each !== replica && writtenAt > clock.now() - ALIVE_MS ? [each] : [])),
     );
 
-  /** A process that starts remembers nothing that could be missing, but others may. */
+  /** A process that starts remembers nothing that could be missing, but others may. It has judged nothing yet, so no write is refused for it. */
   function meet(now: MetPosition): void {
     seen = now;
     alive = aliveIn(now);
     const moved = movedServer(now.known, now);
-    if (moved !== null) suspect({ reason: moved, joins: false });
-    else if (now.openReview > 0n) suspect({ reason: 'another replica suspects it', joins: true });
+    if (moved !== null) reviewFor({ reason: moved, joins: false });
+    else if (now.openReview > 0n) reviewFor({ reason: 'another replica suspects it', joins: true });
   }
 
   function suspect(found: Suspicion): void {
+    if (reviewFor(found)) suspicions += 1;
+  }
+
+  /** False if a review is under way that covers it. */
+  function reviewFor(found: Suspicion): boolean {
     const isCovered = suspicion !== null && (found.joins || (!suspicion.joins && !isReading));
-    if (stopping.signal.aborted || isCovered) return;
+    if (stopping.signal.aborted || isCovered) return false;
     suspicion = found;
-    suspicions += 1;
     log.info('store.continuity-review', { reason: found.reason });
     beginReview();
+    return true;
   }
 
   function beginReview(): void {

@@ -1,4 +1,6 @@
 import { refuseRepeat, untilContinuityKnown, type SigningApi } from '../../../access/after-loss.js';
+import type { ChainSlug } from '../../../chains/chains.js';
+import type { Agent } from '../../../domain/agent.js';
 import type { Clock } from '../../../ports/clock.js';
 import type { ContinuityStore } from '../../../ports/stores/continuity.js';
 import type { RelayJob } from '../../../ports/stores/relay.js';
@@ -6,7 +8,7 @@ import type { KeptAction } from '../../../ports/stores/signers.js';
 import type { Store } from '../../../ports/store.js';
 import type { ReplicaMemory } from './replica-memory.js';
 
-type Guarded = Pick<Store, 'orders' | 'exchange' | 'relay' | 'signers' | 'access' | 'tracking' | 'journal'>;
+type Guarded = Pick<Store, 'orders' | 'exchange' | 'relay' | 'signers' | 'access' | 'admission' | 'tracking' | 'journal'>;
 
 /** What gives an id or a cursor, uses up a nonce or follows from either: it waits while it is not known whether the database lost commits. */
 const WAITING = {
@@ -49,7 +51,7 @@ export function guardWrites<Given extends Guarded>(store: Given, { continuity, m
       if (signedAt !== undefined) refuseRepeat(continuity.lastLoss(), signedAt, api, clock.now());
     };
 
-  const { relay, signers, journal } = store;
+  const { relay, signers, access, admission, journal } = store;
   const jobs = <Jobs extends readonly RelayJob[]>(stored: Jobs): Jobs => {
     for (const { id, chain, wallet, nonce, attempts } of stored)
       memory.job({ id, chain, wallet, nonce, hash: attempts.at(-1)?.hash ?? null }, clock.now());
@@ -60,11 +62,40 @@ export function guardWrites<Given extends Guarded>(store: Given, { continuity, m
     return action;
   };
 
+  const registered = <Registered extends Agent | null>(chain: ChainSlug, agent: Registered): Registered => {
+    if (agent) memory.agent({ chain, agent: agent.agent, version: agent.version, createdAt: agent.createdAt }, clock.now());
+    return agent;
+  };
+
   return {
     ...store,
     orders: waiting(store.orders, WAITING.orders),
     exchange: waiting(store.exchange, WAITING.exchange),
-    access: waiting(store.access, WAITING.access, signed('native', 'timestamp')),
+    access: waiting(
+      {
+        ...access,
+        authoriseAgent: async (claim, ...given) => registered(claim.chain, await access.authoriseAgent(claim, ...given)),
+        revokeAgent: async (claim, ...given) => registered(claim.chain, await access.revokeAgent(claim, ...given)),
+      } satisfies typeof access,
+      WAITING.access,
+      signed('native', 'timestamp'),
+    ),
+    admission: {
+      ...admission,
+      async admit(window, entries) {
+        const verdicts = await admission.admit(window, entries);
+        const now = clock.now();
+        entries.forEach(({ chain, credential, nonce, keepUntil }, at) => {
+          if (nonce !== null && verdicts[at]?.isFresh === true) memory.nativeNonce({ chain, credential, nonce, keepUntil }, now);
+        });
+        return verdicts;
+      },
+      async release(entries) {
+        // Before: what is given back by then is no longer there.
+        for (const { chain, credential, nonce } of entries) if (nonce !== null) memory.dropNativeNonce({ chain, credential, nonce });
+        await admission.release(entries);
+      },
+    },
     tracking: waiting(store.tracking, WAITING.tracking),
     relay: waiting(
       {

@@ -6,6 +6,12 @@ import { walletKey } from '../../../ports/stores/continuity.js';
 export interface ReplicaMemory {
   action(id: bigint, hash: string, at: number): void;
   signerNonce(signer: Address, nonce: bigint, at: number): void;
+  /** A nonce of the native API, which the database keeps until `keepUntil`. */
+  nativeNonce(nonce: RememberedNonce, at: number): void;
+  /** It was given back: its request may come again. */
+  dropNativeNonce(nonce: Pick<RememberedNonce, 'chain' | 'credential' | 'nonce'>): void;
+  /** A registration or revocation of an agent of the native API. */
+  agent(agent: RememberedAgent, at: number): void;
   /** A job of the relayer, with its nonce if it has one. */
   job(job: RememberedJob, at: number): void;
   journalEntry(entry: RememberedEntry, at: number): void;
@@ -41,11 +47,27 @@ export interface RememberedEntry {
   readonly entryAt: number;
 }
 
+export interface RememberedNonce {
+  readonly chain: ChainSlug;
+  readonly credential: string;
+  readonly nonce: string;
+  readonly keepUntil: number;
+}
+
+export interface RememberedAgent {
+  readonly chain: ChainSlug;
+  readonly agent: Address;
+  readonly version: bigint;
+  readonly createdAt: number;
+}
+
 type At<Kept> = Kept & { readonly at: number };
 
 export interface Remembered {
   readonly actions: readonly At<{ readonly id: bigint; readonly hash: string }>[];
   readonly signerNonces: readonly At<{ readonly signer: Address; readonly nonce: bigint }>[];
+  readonly nativeNonces: readonly At<RememberedNonce>[];
+  readonly agents: readonly At<RememberedAgent>[];
   readonly jobs: readonly At<RememberedJob>[];
   readonly entries: readonly At<RememberedEntry>[];
 }
@@ -63,14 +85,19 @@ export function createReplicaMemory(): ReplicaMemory {
   let counters: At<{ readonly counter: bigint }>[] = [];
   const nonces = new Map<string, number>();
   const kept = { actions: newest<Remembered['actions'][number]>(), signerNonces: newest<Remembered['signerNonces'][number]>() };
+  const native = { nonces: newest<Remembered['nativeNonces'][number]>(), agents: newest<Remembered['agents'][number]>() };
   const more = { jobs: newest<Remembered['jobs'][number]>(), entries: newest<Remembered['entries'][number]>() };
 
-  const lists = [kept.actions, kept.signerNonces, more.jobs, more.entries];
+  const lists = [kept.actions, kept.signerNonces, native.nonces, native.agents, more.jobs, more.entries];
 
   return {
     isEmpty: (now) => lists.every((list) => now - list.lastAt() > KEPT_MS),
     action: (id, hash, at) => kept.actions.add({ id, hash, at }),
     signerNonce: (signer, nonce, at) => kept.signerNonces.add({ signer, nonce, at }),
+    nativeNonce: (nonce, at) => native.nonces.add({ ...nonce, at }),
+    dropNativeNonce: ({ chain, credential, nonce }) =>
+      native.nonces.drop((each) => each.nonce === nonce && each.credential === credential && each.chain === chain),
+    agent: (agent, at) => native.agents.add({ ...agent, at }),
     job(job, at) {
       more.jobs.add({ ...job, at });
       if (job.nonce === null) return;
@@ -91,6 +118,8 @@ export function createReplicaMemory(): ReplicaMemory {
     newest: () => ({
       actions: kept.actions.all(),
       signerNonces: kept.signerNonces.all(),
+      nativeNonces: native.nonces.all(),
+      agents: native.agents.all(),
       jobs: more.jobs.all(),
       entries: more.entries.all(),
     }),
@@ -104,6 +133,7 @@ export function createReplicaMemory(): ReplicaMemory {
 
 interface Newest<Kept> {
   add(kept: Kept): void;
+  drop(isDropped: (kept: Kept) => boolean): void;
   all(): readonly Kept[];
   lastAt(): number;
   clear(): void;
@@ -117,6 +147,7 @@ function newest<Kept extends { readonly at: number }>(): Newest<Kept> {
       list.push(kept);
       if (list.length >= 2 * KEPT_NEWEST) list = list.slice(-KEPT_NEWEST);
     },
+    drop: (isDropped) => void (list = list.filter((each) => !isDropped(each))),
     all() {
       const since = (list.at(-1)?.at ?? 0) - KEPT_MS;
       return list.slice(-KEPT_NEWEST).filter(({ at }) => at >= since);

@@ -17,6 +17,11 @@ export interface Reviews {
   untilComplete(review: bigint, remembered: ReadonlySet<string>, signal: AbortSignal): Promise<void>;
   end(review: bigint, reason: string): Promise<void>;
   prove(reason: string): Promise<void>;
+  /** A backup was put back, and no replica runs. Stored once until one starts. */
+  markRestored(
+    reason: string,
+    walletNonces: Readonly<Record<string, number>>,
+  ): Promise<{ readonly loss: CommitLoss; readonly isNew: boolean }>;
   adopt(loss: bigint, at: number): Promise<CommitLoss | null>;
   lastLoss(): Promise<CommitLoss | null>;
 }
@@ -35,11 +40,17 @@ const REVIEW_MS = 5_000;
 const POLL_MS = 100;
 /** A review whose replicas ended before it is not joined. */
 const REVIEW_KEPT_MS = 60_000;
+/** Well below the time after which unused registrations are removed. */
+const AGENT_COMPARED_MS = 86_400_000;
 const REVIEW_LOCK = 'diamond-gateway continuity';
 
 export function createReviews({ db, replica, memory, clock }: ReviewParts): Reviews {
   async function findMissing(): Promise<MemoryReport['missing']> {
-    const { actions, signerNonces, jobs, entries } = memory.newest();
+    const { actions, signerNonces, jobs, entries, ...native } = memory.newest();
+    const now = clock.now();
+    // Later they are removed: by then their time alone refuses the requests, and an agent that was never used is one that no one misses.
+    const nonces = native.nativeNonces.filter(({ keepUntil }) => keepUntil > now);
+    const agents = native.agents.filter(({ at }) => at > now - AGENT_COMPARED_MS);
     // Before the question: what is acknowledged while it is under way may be missing from its answer.
     const acknowledged = memory.counter();
     const [row] = await ask<MissingRow>(db, sql.FIND_MISSING, {
@@ -51,6 +62,11 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       },
       ...{ signers: signerNonces.map(({ signer }) => signer), signerNonces: signerNonces.map(({ nonce }) => nonce) },
       nonceTimes: signerNonces.map(({ at }) => at),
+      ...{ nativeChains: nonces.map(({ chain }) => chain), credentials: nonces.map(({ credential }) => credential) },
+      ...{ nativeNonces: nonces.map(({ nonce }) => nonce), nativeTimes: nonces.map(({ at }) => at) },
+      ...{ agentChains: agents.map(({ chain }) => chain), agents: agents.map(({ agent }) => agent) },
+      ...{ versions: agents.map(({ version }) => version), createdTimes: agents.map(({ createdAt }) => createdAt) },
+      agentTimes: agents.map(({ at }) => at),
       ...{ jobIds: jobs.map(({ id }) => id), wallets: jobs.map(({ wallet }) => wallet), jobNonces: jobs.map(({ nonce }) => nonce) },
       ...{ jobHashes: jobs.map(({ hash }) => hash), jobTimes: jobs.map(({ at }) => at) },
       ...{ chains: entries.map(({ chain }) => chain), traders: entries.map(({ trader }) => trader) },
@@ -138,6 +154,20 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       inTransaction(db, async (trx) => {
         await lockIn(trx, REVIEW_LOCK);
         await storeLoss(askWithin(trx), { known: null, lostFrom: null, reason, nonces: memory.walletNonces() });
+      }),
+    markRestored: (reason, walletNonces) =>
+      inTransaction(db, async (trx) => {
+        await lockIn(trx, REVIEW_LOCK);
+        const within = askWithin(trx);
+        const [marked] = await within<LossRow>({ asked: sql.RESTORED_LOSS, values: {} });
+        if (marked) return { loss: lossOf(marked), isNew: false };
+        const [known] = await within<LossRow>({ asked: sql.LAST_LOSS, values: {} });
+        const [alive] = await within<{ at: bigint | null }>({ asked: sql.LAST_ALIVE, values: {} });
+        const from = alive?.at == null ? null : Number(alive.at);
+        const lostFrom = known && from !== null ? unadopted(lossOf(known), from) : from;
+        const loss = await storeLoss(within, { known: null, lostFrom, reason, nonces: { ...walletNonces } });
+        await within({ asked: sql.KEEP_RESTORED, values: { id: loss.id } });
+        return { loss, isNew: true };
       }),
     async adopt(id, at) {
       const [row] = await ask<LossRow>(db, sql.ADOPT_LOSS, { id, at });

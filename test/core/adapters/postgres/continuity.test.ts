@@ -4,6 +4,7 @@ import { SILENCE_MS } from '../../../../core/adapters/postgres/connect-database.
 import { openDatabase } from '../../../../core/adapters/postgres/open-database.js';
 import { DEFAULT_LIMITS } from '../../../../core/config/database.js';
 import { systemClock } from '../../../../core/adapters/system/clock.js';
+import type { MasterClaim, Registration } from '../../../../core/ports/stores/access.js';
 import type { Address } from '../../../../core/types.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { takeBack, type TakeBack } from '../../../harness/database/take-back.js';
@@ -50,6 +51,16 @@ const queue = (store: KnexStore) =>
     },
     Date.now(),
   );
+
+const claimOf = (subject: string): MasterClaim => ({
+  ...{ chain: CHAIN, trader: TRADER, primaryType: 'AgentAuthorization', digest: `0x${'33'.repeat(32)}` },
+  ...{ timestamp: Date.now(), subject, cosigner: null, expiresAt: Date.now() + 60_000 },
+});
+
+const registrationOf = (name: string): Registration => ({
+  ...{ agent: WALLET, trader: TRADER, name, mode: 'self', createdAt: Date.now() },
+  scope: { permissions: 'trade', markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null },
+});
 
 const lossOf = (store: KnexStore) =>
   eventually(
@@ -101,6 +112,58 @@ describe('a database that forgets', () => {
     );
     await store.orders.expire(CHAIN, Date.now());
     expect(store.continuity.doubt()).toBeNull();
+  });
+
+  it.each([
+    [
+      'a nonce of the native API',
+      async ({ admission }: KnexStore) => {
+        const entry = { chain: CHAIN, credential: TRADER, nonce: '7', keepUntil: Date.now() + 60_000, isWrite: false } as const;
+        expect(await admission.admit(0, [entry])).toMatchObject([{ isFresh: true }]);
+      },
+    ],
+    [
+      'a registration of an agent',
+      async ({ access }: KnexStore) => {
+        const agent = await access.authoriseAgent(claimOf('bot'), registrationOf('bot'), 'none');
+        expect(agent).not.toBeNull();
+      },
+    ],
+  ])('is noticed by %s alone, within the second of a counter', async (_what, write) => {
+    const store = await open();
+    await write(store);
+    // The counter of this second is the same in what is put back.
+    await store.db.transaction(async (trx) => {
+      await trx('nonces').delete();
+      await trx('agents').delete();
+    });
+    await server.cut();
+    expect(await lossOf(store)).toMatchObject({ adoptedAt: null });
+  });
+
+  it('misses no nonce that was given back, and none whose time is over', async () => {
+    const store = await open();
+    const entry = { chain: CHAIN, credential: TRADER, isWrite: false } as const;
+    const [released, old] = [
+      { ...entry, nonce: '1', keepUntil: Date.now() + 60_000 },
+      { ...entry, nonce: '2', keepUntil: Date.now() - 1 },
+    ];
+    await store.admission.admit(0, [released, old]);
+    await store.admission.release([released]);
+    await store.admission.prune(Date.now() + 120_000);
+    expect(await store.db('nonces')).toEqual([]);
+    await server.cut();
+    await eventually(
+      () =>
+        store
+          .db('continuity_reviews')
+          .whereNotNull('ended_at')
+          .pluck<string[]>('reason')
+          .catch(() => []),
+      (reasons) => reasons.length > 0,
+    );
+    await store.continuity.known();
+    expect(store.continuity.lastLoss()).toBeNull();
   });
 
   it('takes no signed request again that was taken in the time that was lost', async () => {
@@ -178,6 +241,14 @@ describe('a switchover that loses nothing', () => {
     const before = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000001' }) });
     await queue(before);
     const after = await open({ serverIdentity: (read) => ({ ...read, timeline: '00000002' }) });
+    // Its first statements are no writes that were judged before.
+    const next = createStore({
+      log: createRecordedLog(),
+      url: database.url,
+      serverIdentity: (read) => ({ ...read, timeline: '00000003' }),
+    });
+    stores.push(next);
+    await expect(next.instanceId()).resolves.toEqual(expect.any(String));
     await eventually(
       () => after.db('continuity_reviews').whereNotNull('ended_at').pluck<string[]>('reason'),
       (reasons) => reasons.includes('another server was promoted'),
