@@ -61,11 +61,21 @@ export const jobsHaveAnEnd: Invariant = async ({ world }) =>
 /** The end of a job whose transaction is in a block, by its receipt: one without a call only uses up the nonce. */
 const endOf = ({ input, hasSucceeded }: Sent): string => (input === '0x' ? 'replaced' : hasSucceeded ? 'mined' : 'reverted');
 
+/** With an empty database a wallet begins where the chain is: what it sent before is not this database's. */
+function sentBefore({ faults }: Evidence, sent: readonly Sent[], jobs: readonly JobRow[]): ReadonlySet<string> {
+  if (!(faults.losses()?.swaps ?? []).some(({ kind }) => kind === 'emptied')) return new Set();
+  const known = new Set(jobs.flatMap(({ hashes }) => hashes ?? []));
+  const firstOf = (wallet: string): number =>
+    Math.min(...sent.flatMap(({ hash, from, nonce }) => (from === wallet && known.has(hash) ? [Number(nonce)] : [])));
+  return new Set(sent.flatMap(({ hash, from, nonce }) => (Number(nonce) < firstOf(from) ? [hash] : [])));
+}
+
 /** Each transaction in a block is the only one of its job, and the job knows it and its outcome; no nonce is missing; no call was made twice. */
 export const oneTransactionPerJob: Invariant = async (evidence) => {
   const sent = await sentOnChain(evidence);
   const jobs = await evidence.world.gate.read<JobRow>(JOBS);
   const byHash = new Map(jobs.flatMap((job) => (job.hashes ?? []).map((hash) => [hash, job] as const)));
+  const unknown = sentBefore(evidence, sent, jobs);
   const complaints: string[] = [];
   const used = new Map<string, string>();
   const calls = new Map<string, string>();
@@ -79,7 +89,7 @@ export const oneTransactionPerJob: Invariant = async (evidence) => {
     due.set(from, expected + 1);
     if (Number(nonce) !== expected) complaints.push(`nonce ${Number(nonce)} of ${from} follows where ${expected} was due`);
     if (job === undefined) {
-      if (!evidence.faults.foreign().has(hash)) complaints.push(`transaction ${hash} belongs to no job`);
+      if (!evidence.faults.foreign().has(hash) && !unknown.has(hash)) complaints.push(`transaction ${hash} belongs to no job`);
       continue;
     }
     if (used.has(job.id)) complaints.push(`job ${job.id} has two transactions in blocks: ${used.get(job.id)} and ${hash}`);
@@ -122,7 +132,9 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   const [chain] = world.venue.sandbox.controls.chains;
   const sent = await sentOnChain(evidence);
   // After lost commits a transaction without a call counts as one of ours, whoever sent it.
-  const known = new Set((await world.gate.read<{ hash: string }>('select hash from relay_hashes')).map(({ hash }) => hash));
+  const jobs = await world.gate.read<JobRow>(JOBS);
+  const known = new Set(jobs.flatMap(({ hashes }) => hashes ?? []));
+  const unknown = sentBefore(evidence, sent, jobs);
   const sumOf = async (table: string, wallet: string): Promise<bigint> => {
     const sql = `select coalesce(sum(cost), 0)::text as cost from ${table} where chain = $1 and wallet = $2`;
     return BigInt((await world.gate.read<{ cost: string }>(sql, [SLUG, wallet]))[0]?.cost ?? 0);
@@ -131,7 +143,7 @@ export const ledgerEqualsBalance: Invariant = async (evidence) => {
   for (const { wallet, balance } of bots.relayerWallets) {
     const spent = balance - BigInt((await chain?.request('eth_getBalance', [wallet, 'latest'])) as string);
     const own = sent.filter(({ from }) => from.toLowerCase() === wallet);
-    const foreign = sumOfCosts(own.filter(({ hash }) => faults.foreign().has(hash) && !known.has(hash)));
+    const foreign = sumOfCosts(own.filter(({ hash }) => unknown.has(hash) || (faults.foreign().has(hash) && !known.has(hash))));
     const onChain = sumOfCosts(own) - foreign;
     const [costs, totals] = [await sumOf('relay_costs', wallet), await sumOf('relay_cost_totals', wallet)];
     if (![onChain, costs, totals].every((figure) => figure === spent - foreign))
