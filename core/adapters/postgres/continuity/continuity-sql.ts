@@ -61,6 +61,8 @@ export const FIND_MISSING = statement(`
   ), registered as (
     select * from unnest(cast(:agentChains as text[]), cast(:agents as text[]), cast(:versions as bigint[]), cast(:createdTimes as bigint[]),
       cast(:agentTimes as bigint[])) as kept (chain, agent, version, created_at, at)
+  ), placed as (
+    select * from unnest(cast(:orderChains as text[]), cast(:tags as text[]), cast(:orderTimes as bigint[])) as kept (chain, tag, at)
   ), job as (
     select * from unnest(cast(:jobIds as bigint[]), cast(:wallets as text[]), cast(:jobNonces as bigint[]), cast(:jobHashes as text[]),
       cast(:jobTimes as bigint[])) as kept (id, wallet, nonce, hash, at)
@@ -78,6 +80,8 @@ export const FIND_MISSING = statement(`
     union all
     select at from registered where not exists (select from agents row where row.chain = registered.chain and row.agent = registered.agent
       and (row.version > registered.version or (row.version = registered.version and row.created_at = registered.created_at)))
+    union all
+    select at from placed where not exists (select from order_tags row where row.chain = placed.chain and row.tag = placed.tag)
     union all
     select at from job where not exists (select from relay_jobs row where row.id = job.id and row.wallet = job.wallet
       and (job.nonce is null or row.nonce is not null)

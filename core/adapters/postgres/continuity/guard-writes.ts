@@ -3,6 +3,7 @@ import type { ChainSlug } from '../../../chains/chains.js';
 import type { Agent } from '../../../domain/agent.js';
 import type { Clock } from '../../../ports/clock.js';
 import type { ContinuityStore } from '../../../ports/stores/continuity.js';
+import type { Draft } from '../../../ports/stores/orders.js';
 import type { RelayJob } from '../../../ports/stores/relay.js';
 import type { KeptAction } from '../../../ports/stores/signers.js';
 import type { Store } from '../../../ports/store.js';
@@ -51,7 +52,7 @@ export function guardWrites<Given extends Guarded>(store: Given, { continuity, m
       if (signedAt !== undefined) refuseRepeat(continuity.lastLoss(), signedAt, api, clock.now());
     };
 
-  const { relay, signers, access, admission, journal } = store;
+  const { orders, relay, signers, access, admission, journal } = store;
   const jobs = <Jobs extends readonly RelayJob[]>(stored: Jobs): Jobs => {
     for (const { id, chain, wallet, nonce, attempts } of stored)
       memory.job({ id, chain, wallet, nonce, hash: attempts.at(-1)?.hash ?? null }, clock.now());
@@ -67,9 +68,21 @@ export function guardWrites<Given extends Guarded>(store: Given, { continuity, m
     return agent;
   };
 
+  const placed = <Outcome extends { readonly kind: string }>(outcome: Outcome, drafts: readonly Draft[]): Outcome => {
+    if (outcome.kind === 'placed') for (const { chain, tag } of drafts) memory.order({ chain, tag: tag.toLowerCase() }, clock.now());
+    return outcome;
+  };
+
   return {
     ...store,
-    orders: waiting(store.orders, WAITING.orders),
+    orders: waiting(
+      {
+        ...orders,
+        place: async (draft, others = []) => placed(await orders.place(draft, others), [draft, ...others]),
+        renew: async (chain, id, draft, others = []) => placed(await orders.renew(chain, id, draft, others), [draft, ...others]),
+      } satisfies typeof orders,
+      WAITING.orders,
+    ),
     exchange: waiting(store.exchange, WAITING.exchange),
     access: waiting(
       {

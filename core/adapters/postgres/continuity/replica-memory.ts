@@ -12,6 +12,8 @@ export interface ReplicaMemory {
   dropNativeNonce(nonce: Pick<RememberedNonce, 'chain' | 'credential' | 'nonce'>): void;
   /** A registration or revocation of an agent of the native API. */
   agent(agent: RememberedAgent, at: number): void;
+  /** An order that was placed, by the tag of its call data, which no other order ever has. */
+  order(order: RememberedOrder, at: number): void;
   /** A job of the relayer, with its nonce if it has one. */
   job(job: RememberedJob, at: number): void;
   journalEntry(entry: RememberedEntry, at: number): void;
@@ -47,6 +49,11 @@ export interface RememberedEntry {
   readonly entryAt: number;
 }
 
+export interface RememberedOrder {
+  readonly chain: ChainSlug;
+  readonly tag: string;
+}
+
 export interface RememberedNonce {
   readonly chain: ChainSlug;
   readonly credential: string;
@@ -68,6 +75,7 @@ export interface Remembered {
   readonly signerNonces: readonly At<{ readonly signer: Address; readonly nonce: bigint }>[];
   readonly nativeNonces: readonly At<RememberedNonce>[];
   readonly agents: readonly At<RememberedAgent>[];
+  readonly orders: readonly At<RememberedOrder>[];
   readonly jobs: readonly At<RememberedJob>[];
   readonly entries: readonly At<RememberedEntry>[];
 }
@@ -87,8 +95,9 @@ export function createReplicaMemory(): ReplicaMemory {
   const kept = { actions: newest<Remembered['actions'][number]>(), signerNonces: newest<Remembered['signerNonces'][number]>() };
   const native = { nonces: newest<Remembered['nativeNonces'][number]>(), agents: newest<Remembered['agents'][number]>() };
   const more = { jobs: newest<Remembered['jobs'][number]>(), entries: newest<Remembered['entries'][number]>() };
+  const orders = newest<Remembered['orders'][number]>();
 
-  const lists = [kept.actions, kept.signerNonces, native.nonces, native.agents, more.jobs, more.entries];
+  const lists = [kept.actions, kept.signerNonces, native.nonces, native.agents, orders, more.jobs, more.entries];
 
   return {
     isEmpty: (now) => lists.every((list) => now - list.lastAt() > KEPT_MS),
@@ -98,6 +107,7 @@ export function createReplicaMemory(): ReplicaMemory {
     dropNativeNonce: ({ chain, credential, nonce }) =>
       native.nonces.drop((each) => each.nonce === nonce && each.credential === credential && each.chain === chain),
     agent: (agent, at) => native.agents.add({ ...agent, at }),
+    order: (order, at) => orders.add({ ...order, at }),
     job(job, at) {
       more.jobs.add({ ...job, at });
       if (job.nonce === null) return;
@@ -120,6 +130,7 @@ export function createReplicaMemory(): ReplicaMemory {
       signerNonces: kept.signerNonces.all(),
       nativeNonces: native.nonces.all(),
       agents: native.agents.all(),
+      orders: orders.all(),
       jobs: more.jobs.all(),
       entries: more.entries.all(),
     }),

@@ -46,7 +46,7 @@ const REVIEW_LOCK = 'diamond-gateway continuity';
 
 export function createReviews({ db, replica, memory, clock }: ReviewParts): Reviews {
   async function findMissing(): Promise<MemoryReport['missing']> {
-    const { actions, signerNonces, jobs, entries, ...native } = memory.newest();
+    const { actions, signerNonces, orders, jobs, entries, ...native } = memory.newest();
     const now = clock.now();
     // Later they are removed: by then their time alone refuses the requests, and an agent that was never used is one that no one misses.
     const nonces = native.nativeNonces.filter(({ keepUntil }) => keepUntil > now);
@@ -67,6 +67,7 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       ...{ agentChains: agents.map(({ chain }) => chain), agents: agents.map(({ agent }) => agent) },
       ...{ versions: agents.map(({ version }) => version), createdTimes: agents.map(({ createdAt }) => createdAt) },
       agentTimes: agents.map(({ at }) => at),
+      ...{ orderChains: orders.map(({ chain }) => chain), tags: orders.map(({ tag }) => tag), orderTimes: orders.map(({ at }) => at) },
       ...{ jobIds: jobs.map(({ id }) => id), wallets: jobs.map(({ wallet }) => wallet), jobNonces: jobs.map(({ nonce }) => nonce) },
       ...{ jobHashes: jobs.map(({ hash }) => hash), jobTimes: jobs.map(({ at }) => at) },
       ...{ chains: entries.map(({ chain }) => chain), traders: entries.map(({ trader }) => trader) },

@@ -10,6 +10,7 @@ import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
 import { takeBack, type TakeBack } from '../../../harness/database/take-back.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { eventually } from '../../../harness/time/eventually.js';
+import { orderDraft } from '../../../harness/traders/order-draft.js';
 
 const CHAIN = 'arbitrum';
 const WALLET: Address = `0x${'11'.repeat(20)}`;
@@ -123,6 +124,12 @@ describe('a database that forgets', () => {
       },
     ],
     [
+      'an order of the native API',
+      async ({ orders }: KnexStore) => {
+        expect(await orders.place(orderDraft(CHAIN, TRADER))).toMatchObject({ kind: 'placed' });
+      },
+    ],
+    [
       'a registration of an agent',
       async ({ access }: KnexStore) => {
         const agent = await access.authoriseAgent(claimOf('bot'), registrationOf('bot'), 'none');
@@ -136,6 +143,7 @@ describe('a database that forgets', () => {
     await store.db.transaction(async (trx) => {
       await trx('nonces').delete();
       await trx('agents').delete();
+      await trx('order_tags').delete();
     });
     await server.cut();
     expect(await lossOf(store)).toMatchObject({ adoptedAt: null });
