@@ -20,6 +20,8 @@ import { SETTLE, SPENT } from '../../../../core/adapters/postgres/spend-store.js
 import { FACTS, FIRST_OF_CLOID, LIVE_CLOIDS } from '../../../../core/adapters/postgres/exchange-sql.js';
 import { LOAD_EVENTS, LOAD_TRIGGERS } from '../../../../core/adapters/postgres/trigger-fold.js';
 import { AT_PLACES, LIVE, NEWEST, OF_OWNERS } from '../../../../core/adapters/postgres/trigger-store.js';
+import { fillsSql, TAPE } from '../../../../core/adapters/postgres/history-store.js';
+import { FILLS_AFTER } from '../../../../core/adapters/postgres/net-position-unit.js';
 import { countFor, SENT_BEFORE } from '../../../../core/adapters/postgres/rules-store.js';
 import { createTestDatabase, type TestDatabase } from '../../../harness/database/test-database.js';
 import { createRecordedLog } from '../../../harness/checks/recorded-log.js';
@@ -47,7 +49,8 @@ const PAST = [
    from generate_series(1, ${ROWS}) n`,
   `insert into chain_events (chain, event_key, trader, kind, block_number, log_index, is_fill, event)
    select '${CHAIN}', 'event ' || n, '${TRADER}', 'executed', n, 0, true,
-     jsonb_build_object('place', jsonb_build_object('at', n * 1000), 'pad', repeat('0', 500)) from generate_series(1, ${ROWS}) n`,
+     jsonb_build_object('place', jsonb_build_object('at', n * 1000), 'action', 'open', 'terms', jsonb_build_object('pairIndex', n % 3), 'pad', repeat('0', 500))
+   from generate_series(1, ${ROWS}) n`,
   `insert into relay_actions (chain, signer, trader, envelope, action_hash, form, network, nonce, received_at)
    values ('${CHAIN}', '0xs', '${TRADER}', '{}', '0x', 'canonical', 'a', 1, 1)`,
   `insert into relay_lanes (chain, wallet, next_nonce) values ('${CHAIN}', '${WALLET}', ${ROWS} + 1)`,
@@ -177,6 +180,27 @@ describe('what is asked about triggers', () => {
   it('the events of a fold are those since the newest base', async () => {
     const plan = await explain(LOAD_EVENTS.named, { traders: `{${TRADER}}` });
     expect(plan.join('\n')).toMatch(/Index Scan .* on chain_events .*actual rows=20(?:\.\d+)? /);
+  });
+});
+
+describe('what is asked about fills', () => {
+  const LIMIT = 50;
+
+  it.each([
+    ['the newest of a trader', fillsSql('desc'), { trader: TRADER, from: 0, to: ROWS * 1000, limit: LIMIT }],
+    ['those since a time', fillsSql('asc'), { trader: TRADER, from: ROWS * 500, to: ROWS * 1000, limit: LIMIT }],
+    ['the newest of a market', TAPE, { pairIndex: 1, limit: LIMIT }],
+    ['those to fold next', FILLS_AFTER.named, { trader: TRADER, block: ROWS / 2, logIndex: 0, id: 0, limit: LIMIT }],
+  ])('%s: reads the fills of the page, however many there are', async (_, sql, values) => {
+    const { rows } = await db.raw<{ rows: Record<'QUERY PLAN', string>[] }>(`explain (analyze, timing off) ${sql}`, {
+      chain: CHAIN,
+      ...values,
+    } as never);
+    const looks = rows
+      .map((row) => /(?:Scan|on) .*chain_events.*actual rows=(\d+)\S* loops=(\d+)/.exec(row['QUERY PLAN']))
+      .filter((look) => look !== null);
+    expect(looks.length).toBeGreaterThan(0);
+    expect(Math.max(...looks.map(([, found, loops]) => Number(found) * Number(loops)))).toBeLessThanOrEqual(LIMIT + 1);
   });
 });
 
