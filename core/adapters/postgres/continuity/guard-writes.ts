@@ -89,6 +89,10 @@ export function guardWrites<Given extends Guarded>(store: Given, { continuity, m
         ...access,
         authoriseAgent: async (claim, ...given) => registered(claim.chain, await access.authoriseAgent(claim, ...given)),
         revokeAgent: async (claim, ...given) => registered(claim.chain, await access.revokeAgent(claim, ...given)),
+        async removeUnused(chain, agents) {
+          for (const { agent } of agents) memory.dropAgent({ chain, agent });
+          return access.removeUnused(chain, agents);
+        },
       } satisfies typeof access,
       WAITING.access,
       signed('native', 'timestamp'),

@@ -12,6 +12,8 @@ export interface ReplicaMemory {
   dropNativeNonce(nonce: Pick<RememberedNonce, 'chain' | 'credential' | 'nonce'>): void;
   /** A registration or revocation of an agent of the native API. */
   agent(agent: RememberedAgent, at: number): void;
+  /** It was removed, or may have been. */
+  dropAgent(agent: Pick<RememberedAgent, 'chain' | 'agent'>): void;
   /** An order that was placed, by the tag of its call data, which no other order ever has. */
   order(order: RememberedOrder, at: number): void;
   /** A job of the relayer, with its nonce if it has one. */
@@ -107,6 +109,7 @@ export function createReplicaMemory(): ReplicaMemory {
     dropNativeNonce: ({ chain, credential, nonce }) =>
       native.nonces.drop((each) => each.nonce === nonce && each.credential === credential && each.chain === chain),
     agent: (agent, at) => native.agents.add({ ...agent, at }),
+    dropAgent: ({ chain, agent }) => native.agents.drop((each) => each.agent === agent && each.chain === chain),
     order: (order, at) => orders.add({ ...order, at }),
     job(job, at) {
       more.jobs.add({ ...job, at });
