@@ -42,8 +42,13 @@ export function phaseOf(trigger: TriggerStatus, moment: Moment): TriggerPhase {
   return !job.isOver && (job.until === null || job.until > moment.now) ? 'underWay' : 'failed';
 }
 
-/** Of these triggers of one trader those that stand, but that one which is mined and not indexed has replaced. */
+/**
+ * Of these triggers of one trader those that stand on a trade, but that one which is mined and not indexed has replaced. On an order that
+ * rests the former one is listed until the block is indexed.
+ */
 export function replacedAhead<Row extends TriggerStatus>(triggers: readonly Row[], moment: Moment): ReadonlySet<Row> {
-  const ahead = new Set(triggers.filter((one) => isAhead(one, moment)).map(({ place, kind }) => `${place}/${kind}`));
+  const ahead = new Set(
+    triggers.filter((one) => isAhead(one, moment) && one.place?.startsWith('trade:') === true).map(({ place, kind }) => `${place}/${kind}`),
+  );
   return new Set(triggers.filter(({ state, place, kind }) => state === 'standing' && ahead.has(`${place}/${kind}`)));
 }

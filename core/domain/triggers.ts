@@ -133,10 +133,6 @@ export function foldTriggers({ standing, events, asked, withOpening }: TriggerFa
     given(place, kind, price, at(place, kind)?.key ?? null, event);
   }
 
-  function found(place: TriggerPlace, kind: Level, price: bigint, event: ChainEvent): void {
-    given(place, kind, price, null, event);
-  }
-
   /** A resting order was filled, or has another index: its triggers go with it, at the prices that the contract gave them. */
   function carried(from: TriggerPlace, to: TriggerPlace, prices: Prices, event: ChainEvent): void {
     for (const kind of LEVELS) {
@@ -184,13 +180,15 @@ export function foldTriggers({ standing, events, asked, withOpening }: TriggerFa
       }
       case 'withdrawn': {
         const place = restingPlace(event.orderKey);
-        if (place) endAll(place, 'withdrawn', event);
+        // The first half of a replacement is linked to no order: the order goes on with the second.
+        if (place && orderId !== COVERED) endAll(place, 'withdrawn', event);
         break;
       }
       case 'settled': {
         const place = restingPlace(event.orderKey);
-        if (!place) break;
-        if (event.fill === null) endAll(place, 'withdrawn', event);
+        if (!place) {
+          if (event.fill !== null) openedBy(orderId, `trade:${event.fill.tradeIndex}`, event);
+        } else if (event.fill === null) endAll(place, 'withdrawn', event);
         else settled(place, `trade:${event.fill.tradeIndex}`, event);
         break;
       }
@@ -207,8 +205,8 @@ export function foldTriggers({ standing, events, asked, withOpening }: TriggerFa
         if (!event.isOpen && event.ended !== undefined) endAll(place, event.ended.by ?? 'close', event);
         else if (!event.isOpen && event.goneIn !== undefined) break;
         else if (!event.isOpen) endAll(place, 'gone', event);
-        // Another client's edit has a log that is read: what a transaction that cannot be read has changed, the contract moved.
-        else for (const kind of LEVELS) (event.isReread === true ? adjusted : found)(place, kind, event.trade[kind], event);
+        // Another client's edit has a log of its own: what a trade has otherwise, the contract moved.
+        else for (const kind of LEVELS) adjusted(place, kind, event.trade[kind], event);
         break;
       }
       case 'executed': {
@@ -227,6 +225,16 @@ export function foldTriggers({ standing, events, asked, withOpening }: TriggerFa
   }
   return { standing: [...held.values()], rows: [...rows.values()] };
 
+  /** A market order made the trade, which was found on chain before that was known: what came with the order stands there. */
+  function openedBy(orderId: bigint | null, to: TriggerPlace, event: ChainEvent): void {
+    for (const kind of LEVELS) {
+      const [child, there] = [childOf(orderId, kind), at(to, kind)];
+      if (child === null || there?.key.startsWith('other/') !== true) continue;
+      end(there, 'replaced', event);
+      keep({ ...there, key: child }, event);
+    }
+  }
+
   /** The trade was found on chain before it was known to be this order's. */
   function settled(from: TriggerPlace, to: TriggerPlace, event: ChainEvent): void {
     for (const kind of LEVELS) {
@@ -243,6 +251,9 @@ export function foldTriggers({ standing, events, asked, withOpening }: TriggerFa
 }
 
 type Prices = Readonly<Record<Level, bigint>>;
+
+/** The id to which an event is linked that another event covers. */
+const COVERED = 0n;
 
 const BEFORE = { setAt: null, priceAt: null, changedBlock: null } as const;
 

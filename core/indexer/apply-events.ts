@@ -55,7 +55,7 @@ export async function applyFresh(unit: TrackingUnit, events: readonly ChainEvent
   unit.saveOrders(linked.orders);
   unit.noteHashes(linked.hashes);
   const trades = await moveTrades(unit, added);
-  await unit.refoldTriggers(tradersWithTriggers(added));
+  await unit.refoldTriggers(tradersWithTriggers(added), oldestBlock(added));
   await refoldNets(unit, nets.outdated, units);
   const entries = linked.steps.flatMap((step): NewJournalEntry[] => {
     const { trader } = step.event;
@@ -129,7 +129,9 @@ async function foldLinked(unit: TrackingUnit, linked: LinkedRows, units: SizeUni
   const orders = linked.orders.map((row) => ({ ...row, order: linked.before.get(row.id) ?? null }));
   const changes = await foldAgain(unit, { orders, trades: tradesOf(events) }, 'update');
   unit.noteHashes(linked.hashes);
-  await unit.refoldTriggers(tradersWithTriggers(events), oldestBlock(events));
+  // An execution may be linked to another order now, whose triggers came with it.
+  const relinked = linked.moved.map(({ trader }) => trader);
+  await unit.refoldTriggers([...new Set([...tradersWithTriggers(events), ...relinked])], oldestBlock(events));
   await refoldNets(unit, tradersOf(events), units);
   // Order entries precede fill entries, as in applyFresh.
   return { ...changes, events, journalEntries: [...changes.journalEntries, ...stored.flatMap(fillOf)] };

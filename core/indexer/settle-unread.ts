@@ -135,6 +135,8 @@ async function apply(unit: TrackingUnit, all: readonly { readonly row: StoredOrd
   await unit.append(moved.map(({ row, event }) => ({ event, orderId: row.id })));
   const orders = moved.map(({ row }) => row);
   unit.saveOrders(orders);
+  const [first] = moved;
+  if (first) await unit.refoldTriggers([...new Set(orders.map(({ trader }) => trader))], first.event.place.blockNumber);
   const journalEntries = orders.flatMap(({ id, trader, order }) =>
     order === null ? [] : [{ trader, fact: { kind: 'order' as const, id, order } }],
   );

@@ -47,7 +47,9 @@ async function findAll(account: AccountContext): Promise<Found> {
   const { gateway, venue, trader } = account;
   const { facade, account: positionStore, exchange } = gateway.store;
   const { slug } = venue.definition;
-  const [live, triggers] = await Promise.all([facade.history.liveOrders(slug, trader), facade.triggers.live(slug, trader)]);
+  // Read in this order: a trigger of an order that is filled in between is found on its trade.
+  const live = await facade.history.liveOrders(slug, trader);
+  const triggers = await facade.triggers.live(slug, trader);
   const [openPositions, gone] = await Promise.all([positionStore.openPositions(slug, trader), positionStore.goneUnread(slug, trader)]);
   // Whether a trigger of a position that is gone was executed is not known: it is not canceled.
   const positions = [...openPositions, ...gone];

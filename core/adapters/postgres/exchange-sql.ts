@@ -56,9 +56,9 @@ const IS_LIVE = `(exists (
     or exists (
       select from triggers own left join relay_jobs job on job.id = own.job left join orders opening on opening.id = own.parent
       where own.chain = o.chain and own.trader = o.trader and own.owner = o.oid and (own.state = 'standing' or own.state = 'asked' and (
-        job.mined_block > (select block_number from chain_cursors where chain_cursors.chain = o.chain)
+        job.state = 'mined' and job.mined_block > (select block_number from chain_cursors where chain_cursors.chain = o.chain)
         or not job.is_over and coalesce(job.not_after + ${MAY_BE_SENT_MS} > ${NOW_MS}, true)
-        or own.job is null and opening.status in ('prepared', 'pending')))))`;
+        or own.job is null and opening.status in ('prepared', 'pending', 'timed_out')))))`;
 
 /** A bot may use one cloid for all its orders: whether one is live is only looked up for so many of them. */
 const CHECKED = 200;

@@ -20,7 +20,7 @@ export function createTriggerStore(db: Knex): TriggerStore {
     return triggersOf(await find());
   };
 
-  /** A trader whose events an earlier release stored, or who has none. The lock of the cursor keeps the indexer from folding at the same time. */
+  /** A trader whose events an earlier release stored. The lock of the cursor keeps the indexer from folding at the same time. */
   const foldFirst = (chain: ChainSlug, trader: Address): Promise<void> =>
     inSteps(db, async (steps) => {
       await steps.ask(CURSOR, { chain });
@@ -43,7 +43,7 @@ export function createTriggerStore(db: Knex): TriggerStore {
 const LIVE_PHASES: ReadonlySet<Trigger['phase']> = new Set(['waiting', 'underWay', 'standing']);
 const isLive = ({ phase }: Trigger): boolean => LIVE_PHASES.has(phase);
 
-/** Without a trigger there is one row that says whether the trader is folded. */
+/** Without a trigger there is one row that says whether the trader is folded, or has nothing to fold. */
 interface Row {
   readonly is_folded: boolean;
   readonly now: bigint;
@@ -95,16 +95,18 @@ const statusOf = ({ state, kind, asked_place, place, job, job_is_over, mined_blo
           minedBlock: mined_block,
           until: not_after === null ? null : Number(not_after) + MAY_BE_SENT_MS,
         },
-  isOpeningDue: opening === 'prepared' || opening === 'pending',
+  isOpeningDue: opening === 'prepared' || opening === 'pending' || opening === 'timed_out',
 });
 
 /** `which`: the keys of the trader's triggers that are read. */
 const readingOf = (which: string, order = 'found.owner, found.leg'): Statement =>
   statement(`
-  select exists (select from trigger_bases where chain = cast(:chain as text) and trader = cast(:trader as text)) as is_folded, ${NOW_MS} as now,
+  select exists (select from trigger_bases where chain = cast(:chain as text) and trader = cast(:trader as text))
+      or not exists (select from chain_events where chain = cast(:chain as text) and trader = cast(:trader as text)) as is_folded, ${NOW_MS} as now,
     (select block_number from chain_cursors where chain = cast(:chain as text)) as indexed,
     found.owner, found.origin, found.kind, found.parent, found.asked_place, found.place, found.price::text, found.asked_at, found.state,
-    found.end_cause, found.end_at, found.end_hash, found.changed_block, found.job, job.is_over as job_is_over, job.mined_block, job.not_after, parent.status as opening
+    found.end_cause, found.end_at, found.end_hash, found.changed_block, found.job, job.is_over as job_is_over,
+    case when job.state = 'mined' then job.mined_block end as mined_block, job.not_after, parent.status as opening
   from (select) as one
   left join triggers found on found.chain = cast(:chain as text) and found.trader = cast(:trader as text) and found.key = any(array(${which}))
   left join relay_jobs job on job.id = found.job
@@ -127,7 +129,7 @@ export const LIVE = readingOf(`
     union
     ${KEYS} and job = any(array(${JOBS} and not is_over))
     union
-    ${KEYS} and job = any(array(${JOBS} and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text))))
+    ${KEYS} and job = any(array(${JOBS} and state = 'mined' and mined_block > (select block_number from chain_cursors where chain = cast(:chain as text))))
     union
     ${KEYS} and parent = any(array(
       select id from orders where chain = cast(:chain as text) and trader = cast(:trader as text) and is_live and status <> 'open'))`);

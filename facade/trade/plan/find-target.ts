@@ -54,8 +54,9 @@ export async function findTarget(
 }
 
 /** Equal for two names of the same target. */
-export const identityOf = ({ orders, triggers, children = [] }: Target): string =>
+export const identityOf = ({ record, orders, triggers, children = [] }: Target): string =>
   [
+    String(record?.oid),
     ...orders.map(({ id }) => String(id)),
     ...triggers.map(({ kind, tradeIndex }) => levelKey(kind, tradeIndex)),
     ...children.map(({ level, parent }) => `${level.kind} of ${parent.id}`),
@@ -103,7 +104,7 @@ const onTrade = ({ phase, place, kind, price }: Trigger): WantedTrigger[] =>
     ? [{ tradeIndex: indexOfPlace(place), kind, price }]
     : [];
 
-/** A trigger that came with an opening which is not executed yet. One that is about to replace it counts once it is mined. */
+/** A trigger that came with an opening which is not executed yet. One that is about to replace it counts once it is indexed. */
 const isOnOrder = ({ phase, place }: Trigger): boolean =>
   phase === 'waiting' || (phase === 'standing' && place?.startsWith('resting:') === true);
 
@@ -157,6 +158,13 @@ export async function isContested({ store }: StoreOf, { definition }: Definition
           (later.job ?? 0n) > (own.job ?? 0n),
       ),
   );
+}
+
+/** Whether it is open what the order's triggers are: a later order may take one over, or its own change of a resting order is not indexed. */
+export async function isUndecided(gateway: StoreOf, venue: DefinitionOf, caller: TraderOf, oid: bigint): Promise<boolean> {
+  if (await isContested(gateway, venue, caller, oid)) return true;
+  const own = await gateway.store.facade.triggers.ofOwners(venue.definition.slug, caller.trader, [oid]);
+  return own.some(({ phase, place }) => phase === 'underWay' && place?.startsWith('resting:') === true);
 }
 
 /** Whether nothing is left of the order's triggers. */

@@ -4,7 +4,7 @@ import type { TranslationContext } from '../../../core/domain/relay/exchange-ord
 import { GatewayError } from '../../../core/errors.js';
 import type { Gateway, Venue } from '../../../core/gateway.js';
 import { prepareTransaction } from '../../../core/trading/prepare-transaction.js';
-import { findTarget, isContested, type OrderName, type Target } from '../plan/find-target.js';
+import { findTarget, isUndecided, type OrderName, type Target } from '../plan/find-target.js';
 import { soonest, watchOrders, type OrderWatch } from './await-orders.js';
 import type { Amendment, RelayJob, RelayPurpose, SignedAction } from '../../../core/ports/stores/relay.js';
 import { overtakenBy } from '../../../core/trading/find-order.js';
@@ -73,8 +73,9 @@ export async function comesTrue(work: Pick<Work, 'venue' | 'watch' | 'end'>, hol
 }
 
 /**
- * Waits while a later order at the same price is under way: the level is that one's if it is mined, and still this one's if it fails. Only
- * then can be said what a cancel or change of this one means; `contested` if the reply's time is up before.
+ * Waits while a later order for the same trade is under way, which has the trigger if it is mined, and leaves it if it fails; and while this
+ * order's own change of an order that rests is. Only then can be said what a cancel or change of it means; `contested` if the reply's time is
+ * up before.
  */
 export async function uncontested(
   work: Pick<Work, 'gateway' | 'venue' | 'caller' | 'end'>,
@@ -83,14 +84,14 @@ export async function uncontested(
 ): Promise<Target | null | 'contested'> {
   const { gateway, venue, caller } = work;
   const record = target?.record;
-  // Levels that other clients set have a number and no record.
+  // Triggers that other clients set have a number and no record.
   const oid = record?.oid ?? ('oid' in name ? name.oid : null);
   if (oid === null || (record && record.manner !== 'protection')) return target;
-  const mayComeBack = (): Promise<boolean> => isContested(gateway, venue, caller, oid);
-  // Without a level it may have been read while such an order was under way, which has failed since.
-  if (!(await mayComeBack())) return target?.triggers.length === 0 ? findTarget(gateway, venue, caller, name) : target;
+  const mayChange = (): Promise<boolean> => isUndecided(gateway, venue, caller, oid);
+  // Without a trigger it may have been read while such an order was under way, which has failed since.
+  if (!(await mayChange())) return target?.triggers.length === 0 ? findTarget(gateway, venue, caller, name) : target;
   const watch = watchOrders(gateway, venue, caller.trader);
-  const isFree = await comesTrue({ ...work, watch }, async () => !(await mayComeBack())).finally(() => watch.stop());
+  const isFree = await comesTrue({ ...work, watch }, async () => !(await mayChange())).finally(() => watch.stop());
   return isFree ? findTarget(gateway, venue, caller, name) : 'contested';
 }
 

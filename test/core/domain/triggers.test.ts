@@ -149,6 +149,37 @@ describe('a trigger that came with an opening', () => {
     ]);
   });
 
+  it('goes on where its order was replaced in one transaction, which is two logs', () => {
+    const first = link({ kind: 'withdrawn', trader: TRADER, orderKey: 'resting:3', tradeIndex: null, place: at(2) }, 0n);
+    const second = link(
+      {
+        kind: 'replaced',
+        trader: TRADER,
+        orderKey: 'resting:4',
+        formerKey: 'resting:3',
+        tradeIndex: null,
+        terms: terms(155n, 0n),
+        place: at(2),
+      },
+      7n,
+    );
+    expect(standing(fold([rested(1, 3, 155n, 0n, 7n), first, second], { withOpening }))).toEqual([['bot/20/1', 'resting:4', 155n]]);
+  });
+
+  it('stands on the trade that a market order made in a transaction that cannot be read, once the operator has settled it', () => {
+    const found = link({ kind: 'found', trader: TRADER, orderKey: null, tradeIndex: 9, isOpen: true, trade: terms(0n, 55n), place: at(2) });
+    const event = {
+      kind: 'settled',
+      trader: TRADER,
+      orderKey: 'request:1',
+      tradeIndex: null,
+      fill: { tradeIndex: 9 },
+      settledAt: 1,
+      place: at(3),
+    };
+    expect(standing(fold([found, link(event, 7n)], { withOpening }))).toEqual([['bot/21/1', 'trade:9', 55n]]);
+  });
+
   it('ends with its order', () => {
     const withdrawn = link({ kind: 'withdrawn', trader: TRADER, orderKey: 'resting:3', tradeIndex: null, place: at(2) });
     expect(ends(fold([rested(1, 3, 155n, 0n, 7n), withdrawn], { withOpening }))).toEqual({ 'bot/20/1': 'withdrawn' });

@@ -1,6 +1,7 @@
 import type { KnexStore } from '../../../../core/adapters/postgres/create-store.js';
 import type { ChainEvent } from '../../../../core/domain/chain-event.js';
 import type { LinkedEvent } from '../../../../core/ports/stores/tracking.js';
+import type { Settled } from '../../../../core/ports/stores/relay.js';
 import type { Trigger } from '../../../../core/ports/stores/triggers.js';
 import type { Address, Hex } from '../../../../core/types.js';
 import { openReplicas, type Replicas } from '../../../harness/database/two-stores.js';
@@ -91,10 +92,8 @@ async function ask(): Promise<Asked> {
   return { oid: placed.oid, job, hash };
 }
 
-const mine = ({ job, hash }: Asked, block: number) =>
-  store.relay.settle(CHAIN, [
-    { id: job, state: 'mined', mined: { hash, blockNumber: BigInt(block), blockHash: '0x02', gasUsed: 1n, costWei: 1n } },
-  ]);
+const mine = ({ job, hash }: Asked, block: number, state: Settled['state'] = 'mined') =>
+  store.relay.settle(CHAIN, [{ id: job, state, mined: { hash, blockNumber: BigInt(block), blockHash: '0x02', gasUsed: 1n, costWei: 1n } }]);
 const phases = async (): Promise<[Trigger['owner'], Trigger['phase']][]> =>
   (await store.facade.triggers.live(CHAIN, trader)).map(({ owner, phase }) => [owner, phase]);
 const phaseOf = async ({ oid }: Asked) => (await store.facade.triggers.ofOwners(CHAIN, trader, [oid]))[0]?.phase;
@@ -132,6 +131,20 @@ it('replaces another one as soon as it is mined', async () => {
   await mine(second, 3);
   expect(await phases()).toEqual([[second.oid, 'underWay']]);
 });
+
+it.each(['reverted', 'replaced'] as const)(
+  'leaves another one where its transaction was %s, also before that block is indexed',
+  async (state) => {
+    await index(1, opening(1));
+    const first = await ask();
+    await mine(first, 2);
+    await index(2, edit(2, 55n, first.hash));
+    const second = await ask();
+    await mine(second, 3, state);
+    expect(await phases()).toEqual([[first.oid, 'standing']]);
+    expect(await phaseOf(second)).toBe('failed');
+  },
+);
 
 it('stands where its transaction was mined after all, whatever the relayer took for its outcome', async () => {
   await index(1, opening(1));
