@@ -49,15 +49,18 @@ export const BEGIN_REVIEW = statement(`
   )
   select id from open union all select id from made`);
 
-/** What is missing of what this replica remembers, with its counter. Ids alone prove nothing: another row may have them by now. */
+/**
+ * What is missing of what this replica remembers, with its counter. Ids alone prove nothing: another row may have them by now. Nonces of the
+ * native API are pruned, the oldest first, by the clock of any replica: one is missing where an older one is still there.
+ */
 export const FIND_MISSING = statement(`
   with action as (
     select * from unnest(cast(:actionIds as bigint[]), cast(:actionHashes as text[]), cast(:actionTimes as bigint[])) as kept (id, hash, at)
   ), nonce as (
     select * from unnest(cast(:signers as text[]), cast(:signerNonces as bigint[]), cast(:nonceTimes as bigint[])) as kept (signer, nonce, at)
   ), native as (
-    select * from unnest(cast(:nativeChains as text[]), cast(:credentials as text[]), cast(:nativeNonces as text[]), cast(:nativeTimes as bigint[]))
-      as kept (chain, credential, nonce, at)
+    select * from unnest(cast(:nativeChains as text[]), cast(:credentials as text[]), cast(:nativeNonces as text[]), cast(:keptUntil as bigint[]),
+      cast(:nativeTimes as bigint[])) as kept (chain, credential, nonce, kept_until, at)
   ), registered as (
     select * from unnest(cast(:agentChains as text[]), cast(:agents as text[]), cast(:versions as bigint[]), cast(:createdTimes as bigint[]),
       cast(:agentTimes as bigint[])) as kept (chain, agent, version, created_at, at)
@@ -77,6 +80,7 @@ export const FIND_MISSING = statement(`
     union all
     select at from native where not exists (select from nonces row
       where row.chain = native.chain and row.agent = native.credential and row.nonce = native.nonce)
+      and exists (select from nonces older where older.expires_at <= native.kept_until)
     union all
     select at from registered where not exists (select from agents row where row.chain = registered.chain and row.agent = registered.agent
       and (row.version > registered.version or (row.version = registered.version and row.created_at = registered.created_at)))

@@ -63,7 +63,11 @@ export function createReviews({ db, replica, memory, clock }: ReviewParts): Revi
       ...{ signers: signerNonces.map(({ signer }) => signer), signerNonces: signerNonces.map(({ nonce }) => nonce) },
       nonceTimes: signerNonces.map(({ at }) => at),
       ...{ nativeChains: nonces.map(({ chain }) => chain), credentials: nonces.map(({ credential }) => credential) },
-      ...{ nativeNonces: nonces.map(({ nonce }) => nonce), nativeTimes: nonces.map(({ at }) => at) },
+      ...{
+        nativeNonces: nonces.map(({ nonce }) => nonce),
+        keptUntil: nonces.map(({ keepUntil }) => keepUntil),
+        nativeTimes: nonces.map(({ at }) => at),
+      },
       ...{ agentChains: agents.map(({ chain }) => chain), agents: agents.map(({ agent }) => agent) },
       ...{ versions: agents.map(({ version }) => version), createdTimes: agents.map(({ createdAt }) => createdAt) },
       agentTimes: agents.map(({ at }) => at),

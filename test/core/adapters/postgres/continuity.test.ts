@@ -63,6 +63,19 @@ const registrationOf = (name: string): Registration => ({
   scope: { permissions: 'trade', markets: 'all', maxLeverage: null, dailySpendCapUsd: null, expiresAt: null },
 });
 
+async function reviewed(store: KnexStore): Promise<void> {
+  await eventually(
+    () =>
+      store
+        .db('continuity_reviews')
+        .whereNotNull('ended_at')
+        .pluck<string[]>('reason')
+        .catch(() => []),
+    (reasons) => reasons.length > 0,
+  );
+  await store.continuity.known();
+}
+
 const lossOf = (store: KnexStore) =>
   eventually(
     () => store.continuity.lastLoss(),
@@ -138,15 +151,28 @@ describe('a database that forgets', () => {
     ],
   ])('is noticed by %s alone, within the second of a counter', async (_what, write) => {
     const store = await open();
+    const before = { chain: CHAIN, credential: TRADER, nonce: '6', keepUntil: Date.now() + 50_000, isWrite: false } as const;
+    await store.admission.admit(0, [before]);
     await write(store);
     // The counter of this second is the same in what is put back.
     await store.db.transaction(async (trx) => {
-      await trx('nonces').delete();
+      await trx('nonces').whereNot({ nonce: before.nonce }).delete();
       await trx('agents').delete();
       await trx('order_tags').delete();
     });
     await server.cut();
     expect(await lossOf(store)).toMatchObject({ adoptedAt: null });
+  });
+
+  it('misses no nonce that a replica with another clock has pruned', async () => {
+    const store = await open();
+    const entry = { chain: CHAIN, credential: TRADER, isWrite: false, keepUntil: Date.now() + 60_000 } as const;
+    await store.admission.admit(0, [{ ...entry, nonce: '1' }]);
+    await store.admission.prune(Date.now() + 300_000);
+    await store.admission.admit(0, [{ ...entry, nonce: '2', keepUntil: Date.now() + 400_000 }]);
+    await server.cut();
+    await reviewed(store);
+    expect(store.continuity.lastLoss()).toBeNull();
   });
 
   it('misses no nonce that was given back, and none whose time is over', async () => {
@@ -161,16 +187,7 @@ describe('a database that forgets', () => {
     await store.admission.prune(Date.now() + 120_000);
     expect(await store.db('nonces')).toEqual([]);
     await server.cut();
-    await eventually(
-      () =>
-        store
-          .db('continuity_reviews')
-          .whereNotNull('ended_at')
-          .pluck<string[]>('reason')
-          .catch(() => []),
-      (reasons) => reasons.length > 0,
-    );
-    await store.continuity.known();
+    await reviewed(store);
     expect(store.continuity.lastLoss()).toBeNull();
   });
 
