@@ -108,6 +108,8 @@ export function foldTriggers({ standing, events, asked, withOpening }: TriggerFa
     const known = rows.get(trigger.key);
     const setAt = known?.end === null ? known.setAt : place.at;
     const priceAt = known?.end === null && known.price === trigger.price ? known.priceAt : place.at;
+    // One that is set elsewhere again is no longer where it was.
+    for (const [slot, { key }] of held) if (key === trigger.key) held.delete(slot);
     held.set(slotOf(trigger), trigger);
     rows.set(trigger.key, { ...trigger, setAt, priceAt, changedBlock: place.blockNumber, end: null });
   }

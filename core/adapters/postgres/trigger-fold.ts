@@ -183,7 +183,8 @@ function newBases({ trader, base, standing, events }: History, known: readonly K
   return [...first, rowOf(block - 1n, foldOf({ standing, events: before }, known).standing)];
 }
 
-const KINDS = TRIGGER_EVENTS.map((kind) => `'${kind}'`).join(', ');
+/** As the index of these events names them. */
+export const KINDS = TRIGGER_EVENTS.map((kind) => `'${kind}'`).join(', ');
 
 export const LOAD_EVENTS = statement(`
   select wanted.trader, base.block_number as base, base.standing,

@@ -8,7 +8,7 @@ import type { Trigger, TriggerStore, WantedTrigger } from '../../ports/stores/tr
 import type { Address, Hex } from '../../types.js';
 import { NOW_MS } from './migrations/migration.js';
 import { ask, inSteps, statement, type Question, type Statement, type Values } from './statement.js';
-import { createTriggerUnit } from './trigger-fold.js';
+import { createTriggerUnit, KINDS } from './trigger-fold.js';
 import { CURSOR } from './tracking-sql.js';
 
 export function createTriggerStore(db: Knex): TriggerStore {
@@ -102,7 +102,8 @@ const statusOf = ({ state, kind, asked_place, place, job, job_is_over, mined_blo
 const readingOf = (which: string, order = 'found.owner, found.leg'): Statement =>
   statement(`
   select exists (select from trigger_bases where chain = cast(:chain as text) and trader = cast(:trader as text))
-      or not exists (select from chain_events where chain = cast(:chain as text) and trader = cast(:trader as text)) as is_folded, ${NOW_MS} as now,
+      or (select block_number from chain_events where chain = cast(:chain as text) and trader = cast(:trader as text)
+        and kind in (${KINDS}) and not orphaned order by block_number, log_index limit 1) is null as is_folded, ${NOW_MS} as now,
     (select block_number from chain_cursors where chain = cast(:chain as text)) as indexed,
     found.owner, found.origin, found.kind, found.parent, found.asked_place, found.place, found.price::text, found.asked_at, found.state,
     found.end_cause, found.end_at, found.end_hash, found.changed_block, found.job, job.is_over as job_is_over,
