@@ -6,6 +6,7 @@ import type { ExchangeRecord } from '../../core/ports/stores/exchange.js';
 import { recordStatus, withCancelWords } from './bot-order-status.js';
 import { endOf, triggerStatuses } from './trigger-status.js';
 import { fillsOf, findExcess, sizeOfFills, withExcess, type OrderFills } from './order-fills.js';
+import { openOrders } from './open-orders.js';
 import { isTrade, showOrder, statusOf, type OrderWithStatus, type AccountContext } from './order-shapes.js';
 
 function withStatus({ venue, universe }: AccountContext, seen: SeenOrder, fills: OrderFills): OrderWithStatus | null {
@@ -124,7 +125,11 @@ async function findRecorded(account: AccountContext, record: ExchangeRecord): Pr
     return (await triggerStatuses(account, [{ triggers: own, record }]))[0] ?? null;
   }
   const orders = await history.ordersOf(slug, trader, ids);
-  return recordStatus(account, record, orders, await fillsOf(account, orders));
+  const shown = recordStatus(account, record, orders, await fillsOf(account, orders));
+  // A limit order that closes trades and opens is open as long as one of its take profits stands, whatever became of the opening.
+  const mayStand = shown?.status !== 'open' && record.legs.some(({ role }) => role === 'protect');
+  const standing = mayStand ? (await openOrders(account)).find(({ oid }) => oid === Number(record.oid)) : undefined;
+  return standing ? { order: standing, status: 'open', statusTimestamp: record.createdAt } : shown;
 }
 
 /** Of native orders that are triggers those that a bot's order replaced at the same price, with the time at which it did: their own events do not say so. */

@@ -44,11 +44,10 @@ interface LogArgs {
 
 const CLOSED_BY: Readonly<Record<number, Kind>> = { 4: 'tp', 5: 'sl' };
 
-/** An order that also opens has no level of its own: only those that are nothing else are numbered and listed. */
 const SETTERS = `
   select hash, o.oid::text from relay_hashes join relay_jobs job on job.id = relay_hashes.job_id
   join exchange_orders o on o.chain = job.chain and o.action = job.parent and o.item = (job.context ->> 'item')::integer
-  where job.trader = $1 and job.context ->> 'kind' in ('order', 'child') and o.manner = 'protection'`;
+  where job.trader = $1 and job.context ->> 'kind' in ('order', 'child')`;
 
 /** A change of one that rested with its order counts once it is in a block. */
 const IS_MADE = `not exists (select from relay_jobs job where job.chain = o.chain and job.parent = o.action and job.context ->> 'kind' = 'child'

@@ -92,7 +92,7 @@ function judgeLists({ listed, oids }: Said, rows: readonly LevelRow[], { levels 
   const priceOf = ({ isTrigger, triggerPx, limitPx }: Listed): string => (isTrigger ? triggerPx : limitPx);
   for (const owner of new Set(levels.flatMap((level) => level.owner ?? []))) {
     const own = levels.filter((level) => level.owner === owner);
-    const [row, ...more] = shown.filter(({ oid }) => String(oid) === owner);
+    const [row, ...more] = listed.filter(({ oid }) => String(oid) === owner);
     if (row === undefined || more.length > 0) {
       complaints.push(
         `${describe(own)} were set by order ${owner}, which is listed ${more.length + (row === undefined ? 0 : 1)} times; its jobs: ${stepsOf(owner)}`,
@@ -101,6 +101,8 @@ function judgeLists({ listed, oids }: Said, rows: readonly LevelRow[], { levels 
     }
     if (!own.some(({ price }) => isNear(priceOf(row), price)))
       complaints.push(`order ${owner} is listed at ${priceOf(row)}, but is ${describe(own)}`);
+    // An order that also opens is listed with what it opens.
+    if (!known.has(owner)) continue;
     const size = Math.min(
       Number(row.origSz),
       own.reduce((sum, level) => sum + sizeOf(level), 0),
